@@ -5,11 +5,11 @@ that importing ptenmt is instant.
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False  # as typing's, whose import takes long enough for a Ctrl-C to hit it
+from ptenmt._version import __version__ as __version__
+
 if TYPE_CHECKING:  # "as" marks them as public for type checkers
-    from ptenmt.averaging import average as average
-    from ptenmt.completion import Completer as Completer
     from ptenmt.config.loading import load_config as load_config
     from ptenmt.errors import PtenmtError as PtenmtError
     from ptenmt.evaluation import (
@@ -36,16 +36,17 @@ if TYPE_CHECKING:  # "as" marks them as public for type checkers
     from ptenmt.inspection.embeddings import nearest_neighbours as nearest_neighbours
     from ptenmt.inspection.inspector import Inspector as Inspector
     from ptenmt.inspection.probabilities import token_probabilities as token_probabilities
-    from ptenmt.training import train as train
-    from ptenmt.training.distillation import distil as distil
+    from ptenmt.recipes import train as train
+    from ptenmt.recipes.distillation import distil as distil
+    from ptenmt.training.averaging import average as average
     from ptenmt.translation import Translator as Translator
+    from ptenmt.translation.completion import Completer as Completer
 
-__version__ = "0.1.0"
 _OF_A_RUN = ("alignment", "attention", "embeddings", "probabilities", "tokens")
 _OTHERS = ("history", "positions", "schedule", "save")
 _MODULES = {
-    "average": "ptenmt.averaging",
-    "Completer": "ptenmt.completion",
+    "average": "ptenmt.training.averaging",
+    "Completer": "ptenmt.translation.completion",
     "load_config": "ptenmt.config.loading",
     "PtenmtError": "ptenmt.errors",
     **dict.fromkeys(("EvaluationFiles", "LoadOptions", "evaluate", "sweep"), "ptenmt.evaluation"),
@@ -57,8 +58,8 @@ _MODULES = {
     "nearest_neighbours": "ptenmt.inspection.embeddings",
     "Inspector": "ptenmt.inspection.inspector",
     "token_probabilities": "ptenmt.inspection.probabilities",
-    "train": "ptenmt.training",
-    "distil": "ptenmt.training.distillation",
+    "train": "ptenmt.recipes",
+    "distil": "ptenmt.recipes.distillation",
     "Translator": "ptenmt.translation",
 }
 __all__ = list(_MODULES)

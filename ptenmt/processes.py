@@ -131,5 +131,6 @@ def work() -> None:
             answer: tuple[Any, Exception | None] = function(item), None
         except Exception as error:  # raised again by the parent
             answer = None, error
+        sys.stdout.flush()  # after the last answer the parent ends this process at once
         pickle.dump(answer, results, pickle.HIGHEST_PROTOCOL)
         results.flush()

@@ -16,7 +16,7 @@ from filelock import FileLock
 from ptenmt.config import BatchConfig, CheckpointConfig, DataConfig, ModelConfig, TrainingConfig
 
 if TYPE_CHECKING:
-    from ptenmt.events import Event
+    from ptenmt.training.events import Event
     from ptenmt.translation import Translator
 
 

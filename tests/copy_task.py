@@ -18,7 +18,7 @@ from ptenmt.config import (
     TokenizerConfig,
     TrainingConfig,
 )
-from ptenmt.events import Event, Scores, ValidationStep
+from ptenmt.training.events import Event, Scores, ValidationStep
 
 WORDS = ["bala", "dico", "fute", "galo", "hime", "jaro", "kilo", "lume", "mico", "nado", "pira", "rota"]
 

@@ -12,9 +12,9 @@ from ptenmt.data.readers import SentencePair
 from ptenmt.data.store import RaggedIds
 from ptenmt.model.transformer import Transformer
 from ptenmt.runs import Run
+from ptenmt.runs.weights import write_weights
 from ptenmt.tokenizers import END, SPECIAL_PIECES, START, TokenizerPair, build_tokenizers
 from ptenmt.tokenizers.words import WordTokenizer
-from ptenmt.weights import write_weights
 
 SMALL = ModelConfig(num_layers=2, d_model=16, num_heads=2, d_ff=24, max_positions=24)
 LIMIT = 12

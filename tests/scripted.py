@@ -65,5 +65,13 @@ class TextEngine:
         ids = [START, *self.tokenizers.target.encode([text])[0], END][: max_length + 1]
         return Hypothesis(ids, score, np.eye(len(ids) - 1, num_source, k=1) + 1e-3)
 
+    def attention(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> list[np.ndarray]:
+        return [
+            np.eye(len(target) - 1, len(source), k=1) + 1e-3
+            for source, target in zip(sources, targets, strict=True)
+        ]
+
     def seeded(self, seed: int) -> Self:
         raise NotImplementedError

@@ -60,16 +60,28 @@ def test_the_container_has_our_packages_within_our_bounds_but_those_for_training
 
 def test_the_container_has_what_translating_and_serving_import() -> None:
     files = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True).stdout
-    imported = set()
-    for file in files.splitlines():
-        for node in ast.walk(ast.parse(Path(file).read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                imported |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom):
-                imported.add(str(node.module).partition(".")[0])
-    third_party = imported - sys.stdlib_module_names - {"ptenmt"}
+    imported = set().union(*(third_party(Path(file)) for file in files.splitlines()))
     # Commands that train load TensorFlow; the others do not.
-    assert third_party - {"tensorflow"} <= modules(LISTED) | FROM_FASTAPI
+    assert imported - {"tensorflow"} <= modules(LISTED) | FROM_FASTAPI
+
+
+def third_party(file: Path) -> set[str]:
+    """All that a file imports, within functions too, but for the standard library and ptenmt."""
+    imported = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            imported.add(str(node.module).partition(".")[0])
+    return imported - sys.stdlib_module_names - {"ptenmt"}
+
+
+def test_all_but_the_server_imports_what_is_always_installed() -> None:
+    """A Spanish sentence once ended the translation where the extra for serving was not installed."""
+    package = ROOT / "ptenmt"
+    files = [*{*package.rglob("*.py")} - {*(package / "server").rglob("*"), package / "cli" / "serve.py"}]
+    assert len(files) > 100
+    assert set().union(*map(third_party, files)) <= modules(PROJECT["dependencies"])
 
 
 def test_all_that_is_copied_into_the_image_is_sent_to_its_builder() -> None:

@@ -52,10 +52,10 @@ def tokenizers(kind: str, *, shared: bool) -> TokenizerPair:
 
 def saved_run(folder: Path, kind: str, *, shared: bool = False) -> Path:
     """A run with the weights of a model that has learnt nothing but [UNK], and no training state."""
-    from ptenmt.ctranslate2_export import ctranslate2_model
     from ptenmt.model.transformer import Transformer
-    from ptenmt.trained_model import TrainedModel
-    from ptenmt.weights import write_weights
+    from ptenmt.runs.ctranslate2_cache import ctranslate2_model
+    from ptenmt.runs.trained_model import TrainedModel
+    from ptenmt.runs.weights import write_weights
 
     config = Config(
         data=DataConfig(source="demo" if kind == "sentencepiece" else "tfds"),

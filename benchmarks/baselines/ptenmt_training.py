@@ -14,7 +14,7 @@ from interleave import Turns
 from task import Task
 
 import ptenmt
-from ptenmt.events import CheckpointSaved, EpochDone, Event, StepDone, Validated, ValidationStep
+from ptenmt.training.events import CheckpointSaved, EpochDone, Event, StepDone, Validated, ValidationStep
 
 NOT_COUNTED = (EpochDone, ValidationStep, Validated, CheckpointSaved)
 """Events between two steps that exclude the second step's time."""

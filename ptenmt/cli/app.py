@@ -13,11 +13,11 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from ptenmt import __version__
+from ptenmt._version import __version__
 from ptenmt.cli.console import print_error
 from ptenmt.cli.options import COMMAND_LINE, MARKUP, command
-from ptenmt.cli.process_signals import process_signals
 from ptenmt.errors import PtenmtError
+from ptenmt.signals import process_signals
 
 COMMANDS = (
     *("corpora", "download", "data", "clean", "lexicon", "train", "distil", "evaluate", "translate"),

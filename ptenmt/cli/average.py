@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from ptenmt.averaging import average as average_run
 from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.options import RunName
 from ptenmt.runs import Run
+from ptenmt.training.averaging import average as average_run
 
 
 def average(

@@ -14,7 +14,7 @@ from ptenmt.data.readers import opened_lines
 from ptenmt.data.text import language_name
 from ptenmt.errors import PtenmtError
 from ptenmt.runs import find_run
-from ptenmt.trained_model import TrainedModel
+from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.translation.backtranslation import EMPTY, FOREIGN, PAIRS, BackTranslation, left_out
 from ptenmt.translation.translator import Translator, uses_keras
 

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from ptenmt.cleaning import Cleaning
 from ptenmt.cli import options
 from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.tables import print_tables
@@ -13,6 +12,7 @@ from ptenmt.config.loading import load_config
 from ptenmt.data.corpus import fetch_data
 from ptenmt.evaluation.tables import data_tables
 from ptenmt.runs import find_run
+from ptenmt.translation.cleaning import Cleaning
 
 
 def clean(

@@ -13,9 +13,9 @@ from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.evaluation import LoadOptions
 from ptenmt.evaluation.comparison import RunComparison, compare as compare_runs
 from ptenmt.evaluation.evaluation import json_facts
-from ptenmt.history import NOTHING, metric_name, metric_value
 from ptenmt.inspection.figures import Table
 from ptenmt.runs import UNITS
+from ptenmt.runs.history import NOTHING, metric_name, metric_value
 
 
 def compare(

@@ -8,13 +8,13 @@ from ptenmt.cli.console import Screen, standard_output
 from ptenmt.cli.formatting import shown_perplexity
 from ptenmt.cli.options import RunName, WhichWeights, as_text
 from ptenmt.cli.tables import print_table
-from ptenmt.completion import Completer, held_out_loss
 from ptenmt.config import DecodingConfig
 from ptenmt.config.schema import MIN_TEMPERATURE, NUM_SEEDS
-from ptenmt.history import NOTHING
 from ptenmt.inspection.figures import Table
 from ptenmt.runs import find_run
+from ptenmt.runs.history import NOTHING
 from ptenmt.tokenizers import SPECIAL_PIECES
+from ptenmt.translation.completion import Completer, held_out_loss
 
 _SHOWN_WORDS = 5
 _MIN_TOP_P = 1e-6

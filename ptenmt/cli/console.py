@@ -12,11 +12,11 @@ from typing import IO, TYPE_CHECKING, Any
 
 from ptenmt import native_libraries
 from ptenmt.cli.formatting import amount, duration
-from ptenmt.cli.process_signals import process_signals
 from ptenmt.errors import OutputError, PtenmtError
-from ptenmt.events import DownloadProgress
 from ptenmt.native_libraries import silent_stderr
+from ptenmt.progress import DownloadProgress
 from ptenmt.runs import NOTICE
+from ptenmt.signals import process_signals
 
 if TYPE_CHECKING:
     from rich.console import Console

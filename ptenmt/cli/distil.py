@@ -10,6 +10,9 @@ from ptenmt.cli.compare import print_comparison
 from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.training_view import TrainingView
 from ptenmt.config.loading import find_config, load_config
+from ptenmt.evaluation.comparison import RunComparison, compare
+from ptenmt.evaluation.systems import LoadOptions
+from ptenmt.runs import Run
 
 
 def distil(
@@ -49,10 +52,10 @@ def distil(
     settings = load_config(config, overrides or [])
     name = find_config(config).stem if run is None else run
     load_tensorflow(screen)
-    from ptenmt.training.distillation import distil as distil_run
+    from ptenmt.recipes.distillation import distil as distil_run
 
     view = TrainingView(screen, settings)
-    done = None
+    done = comparison = None
     try:
         with screen.downloads() as show_download, screen.bar("loading") as show, view.showing():
             done = distil_run(
@@ -70,17 +73,25 @@ def distil(
                 on_download=show_download,
                 on_progress=show,
             )
+            if done.training.stopped_by is None:
+                runs = [Run(done.training.run), *done.teachers]
+                load = LoadOptions(on_warning=screen.warn)
+                comparison = compare(runs, "validation", load=load, on_progress=show)
     except KeyboardInterrupt:  # before or after the training, which handles signals itself
         pass
-    if done is None or done.comparison is None:
+    if done is None or comparison is None:
         screen.say("stopped; resume with", style="bold")
         trained = {"--fresh": 1, "--init-from": 2} if view.has_saved else {}
         screen.say_command(options.resume_command(context, remove=trained))
         number = None if done is None else done.training.stopped_by
         raise typer.Exit(128 + signal.Signals(number or signal.SIGINT))
     screen.say(f"distilled pairs: {done.folder}")
-    print_comparison(done.comparison)
-    for teacher, scores in list(zip(done.comparison.runs, done.comparison.scores, strict=True))[1:]:
+    print_comparison(comparison)
+    _warn_of_worse_teachers(comparison, screen)
+
+
+def _warn_of_worse_teachers(comparison: RunComparison, screen: Screen) -> None:
+    for teacher, scores in list(zip(comparison.runs, comparison.scores, strict=True))[1:]:
         bleu = scores.differences[0]
         if bleu.verdict == "worse":
             values = f"{bleu.score.value:.1f} and {bleu.baseline.value:.1f} BLEU"

@@ -9,8 +9,8 @@ import typer
 from ptenmt.cli.console import Screen, silent_libraries
 from ptenmt.cli.formatting import amount
 from ptenmt.cli.options import RunName, WhichWeights
-from ptenmt.ctranslate2_export import Quantization
 from ptenmt.export.packaging import Format, export_model
+from ptenmt.model.ctranslate2_model import Quantization
 
 
 def export(

@@ -4,12 +4,12 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from ptenmt.config.epochs import EpochSteps
 from ptenmt.config.loading import show_value
-from ptenmt.epochs import EpochSteps
-from ptenmt.history import NOTHING, metric_name, metric_value, perplexity
+from ptenmt.runs.history import NOTHING, metric_name, metric_value, perplexity
 
 if TYPE_CHECKING:
-    from ptenmt.trained_model import TrainedModel
+    from ptenmt.runs.trained_model import TrainedModel
 
 
 def counted(number: int, noun: str) -> str:

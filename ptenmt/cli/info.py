@@ -9,13 +9,14 @@ from ptenmt.cli.formatting import amount, shown_perplexity
 from ptenmt.cli.options import RunToDescribe
 from ptenmt.cli.tables import print_facts, print_table
 from ptenmt.config import Config
+from ptenmt.config.epochs import EpochSteps
 from ptenmt.config.loading import flat_options
-from ptenmt.epochs import EpochSteps
 from ptenmt.errors import RunError
-from ptenmt.history import NOTHING, History, metric_name, metric_value
 from ptenmt.inspection.figures import Table
-from ptenmt.runs import COMMANDS, RUNS_FOLDER, UNITS, Run, find_run, list_runs
-from ptenmt.weights import best_weights, list_weights
+from ptenmt.runs import COMMANDS, UNITS, Run, find_run, list_runs
+from ptenmt.runs.directory import RUNS_FOLDER
+from ptenmt.runs.history import NOTHING, History, metric_name, metric_value
+from ptenmt.runs.weights import best_weights, list_weights
 
 _SHOWN_FACTS = {"created", "trained", "versions", "data", "vocabulary_sizes", "parameters"}
 

@@ -15,10 +15,10 @@ from ptenmt.cli.formatting import model_label
 from ptenmt.errors import ConfigError, PtenmtError
 from ptenmt.processes import available_cores
 from ptenmt.runs import find_run
+from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.server.keys import Keys, add_key as make_key
 from ptenmt.server.limits import Limits
-from ptenmt.trained_model import TrainedModel
-from ptenmt.translation.glossary import Glossary
+from ptenmt.translation.safeguards.glossary import Glossary
 
 _DEFAULTS = Limits()
 _PACKAGES = ["fastapi", "uvicorn", "h11", "python_multipart", "prometheus_client"]

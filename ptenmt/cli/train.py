@@ -13,9 +13,9 @@ from ptenmt.cli.training_view import TrainingView
 from ptenmt.config.loading import find_config, load_config
 from ptenmt.data.corpus import load_corpus
 from ptenmt.evaluation.tables import data_tables
-from ptenmt.history import metric_name, metric_value
 from ptenmt.runs import COMMANDS, Run
-from ptenmt.weights import best_weights
+from ptenmt.runs.history import metric_name, metric_value
+from ptenmt.runs.weights import best_weights
 
 if TYPE_CHECKING:
     from ptenmt.training import TrainingResult
@@ -51,7 +51,7 @@ def train(
     name = find_config(config).stem if run is None else run
     given: dict[str, Any] = {"fresh": fresh, "init_from": init_from}
     load_tensorflow(screen)
-    from ptenmt.training import train as train_run
+    from ptenmt.recipes import train as train_run
     from ptenmt.training.dry_run import dry_run as run_dry
 
     view = TrainingView(screen, settings)

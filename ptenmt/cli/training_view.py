@@ -9,12 +9,12 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
-from ptenmt import events
 from ptenmt.cli import formatting
 from ptenmt.cli.console import Screen
 from ptenmt.cli.formatting import counted, duration
 from ptenmt.config import Config
-from ptenmt.history import metric_name, metric_value
+from ptenmt.runs.history import metric_name, metric_value
+from ptenmt.training import events
 
 _PLAIN_REPORTS_PER_EPOCH = 4
 _MIN_WIDTH_FOR_BARS = 50

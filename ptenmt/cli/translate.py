@@ -16,8 +16,8 @@ from ptenmt.cli.translation_job import Destination, TranslationJob, TranslationV
 from ptenmt.config.schema import MAX_ALTERNATIVES
 from ptenmt.data.readers import Lines, opened_lines
 from ptenmt.runs import find_run
-from ptenmt.trained_model import TrainedModel
-from ptenmt.translation.glossary import Glossary
+from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.translation.safeguards.glossary import Glossary
 from ptenmt.translation.translator import Translator, uses_keras
 
 _INVALID_HINT = "save the file as UTF-8, or write empty lines for such lines with --skip-invalid"

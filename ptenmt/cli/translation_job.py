@@ -7,20 +7,20 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
-from ptenmt import __version__
+from ptenmt._version import __version__
 from ptenmt.atomic_files import json_text, output_errors
 from ptenmt.cli.console import Screen, standard_output
 from ptenmt.cli.formatting import counted, duration
 from ptenmt.data.readers import Lines
 from ptenmt.data.text import language_name
-from ptenmt.errors import OutputError, PtenmtError
-from ptenmt.translation import Alternative, Translation, Translator
+from ptenmt.errors import ConfigError, OutputError, PtenmtError
+from ptenmt.translation import Translation, Translator
 from ptenmt.translation.resumable_output import (
     OutputChunk,
     ResumableOutput,
@@ -29,6 +29,8 @@ from ptenmt.translation.resumable_output import (
     open_resumable,
     partial_file,
 )
+from ptenmt.translation.scoring import with_confidence
+from ptenmt.translation.single_sentence import next_token_alternatives
 from ptenmt.translation.translator import BUFFER_SIZE
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ _SPLIT = "texts with a sentence too long for the model, which was split"
 def _json_facts(translation: Translation) -> dict[str, Any]:
     """A translation as ``--json`` writes it, without the carriage return of a line end."""
 
-    def ranked(each: Alternative) -> dict[str, Any]:
+    def ranked(each: Translation) -> dict[str, Any]:
         text = each.text.removesuffix("\r")
         facts = {"translation": text, "raw": each.raw, "score": each.score, "tokens": each.tokens}
         return facts if each.probability is None else {**facts, "probability": each.probability}
@@ -61,7 +63,8 @@ def _json_facts(translation: Translation) -> dict[str, Any]:
         "milliseconds": round(translation.milliseconds, 3),
         **{name: getattr(translation, name) for name in _SHOWN_IN_JSON},
         "sentences": [
-            {"translation": each.text, "confidence": each.confidence} for each in translation.segments
+            {"translation": sentence.text, "confidence": sentence.confidence}
+            for sentence in translation.sentences
         ],
     }
 
@@ -107,7 +110,7 @@ class TranslationJob:
         """Translate texts and format the translations; arguments as of ``Translator.translate_buffers``."""
         for translations in self.translate(texts, on_done, has_more):
             if self.as_json:
-                translations = self.translator.with_confidence(translations)
+                translations = with_confidence(self.translator, translations)
             lines = "".join(map(self.lines, translations))
             languages = [each.detected for each in translations]
             yield OutputChunk([each.source for each in translations], lines, languages=languages)
@@ -125,7 +128,7 @@ class TranslationJob:
         rows += ["\t"] * (self.num_rows - len(rows))
         return "".join(f"{rank}\t{row}\n" for rank, row in enumerate(rows, start=1))
 
-    def _text(self, translation: Alternative) -> str:
+    def _text(self, translation: Translation) -> str:
         return translation.raw if self.raw else translation.text
 
     def _with_alternatives(
@@ -133,9 +136,13 @@ class TranslationJob:
     ) -> Iterator[list[Translation]]:
         for text in texts:
             began = time.perf_counter()
-            best, *others = self.translator.next_token_alternatives(text, self.prefix, self.alternatives)
+            alternatives = next_token_alternatives(self.translator, text, self.prefix, self.alternatives)
+            if not alternatives:
+                hint = "end it where a word ends, with a space or a mark after it"
+                raise ConfigError(f"every next token would continue the last word of {self.prefix!r}", hint)
+            best, *others = alternatives
             milliseconds = 1000 * (time.perf_counter() - began)
-            found = Translation(**vars(best), source=text, alternatives=others, milliseconds=milliseconds)
+            found = replace(best, alternatives=others, milliseconds=milliseconds)
             on_done([found])
             yield [found]
 

@@ -161,12 +161,21 @@ def _read_yaml(path: Path) -> dict[str, Any]:
 
 
 def _find_beside(folder: Path, values: dict[str, Any]) -> None:
-    """Look for ``data.path`` in the config's folder too, if the working folder does not have it."""
+    """Look for the files of ``data`` in the config's folder too, if the working folder does not have them."""
     data = values.get("data")
-    if not isinstance(data, dict) or not isinstance(name := data.get("path"), str):
+    if not isinstance(data, dict):
         return
-    if not Path(name).expanduser().exists() and (folder / name).is_file():
-        values["data"] = data | {"path": str(folder / name)}
+    lists = [data.get(split) for split in ("train", "validation", "test")]
+    files = [file for listed in lists if isinstance(listed, list) for file in listed]
+    for entry in (data, *files):
+        for option in ("path",) if entry is data else ("path", "source", "target"):
+            name = entry.get(option) if isinstance(entry, dict) else None
+            if isinstance(name, str) and _is_only_beside(name, folder):
+                entry[option] = str(folder / name)
+
+
+def _is_only_beside(name: str, folder: Path) -> bool:
+    return not Path(name).expanduser().exists() and (folder / name).is_file()
 
 
 class _StrictLoader(yaml.SafeLoader):

@@ -153,8 +153,6 @@ class AugmentConfig(Section, name="data.augment"):
     doubled, lost accents."""
     drop_end_punctuation: float = _option(0.0, is_share=True)
     """Both sides without the full stop, question or exclamation mark at their end."""
-    join: float = _option(0.0, is_share=True)
-    """Joined to one with one or two random pairs of the same file."""
     symbols: float = _option(0.0, is_share=True)
     """Emoji and other symbols at the end or the beginning of both sides (needs ``sentencepiece``)."""
     placeholders: float = _option(0.0, is_share=True)
@@ -517,12 +515,6 @@ class TrainingConfig(Section, name="training"):
     label_smoothing: float = _option(0.0, is_share=True)
     """Label smoothing: probability mass ε spread evenly over the vocabulary (0.1 in Vaswani et al. 2017,
     section 5.4). The reported loss is without it."""
-    r_drop: float = _option(0.0, least=0)
-    """Weight of the KL divergence between two passes with different dropout (R-Drop, Wu et al. 2021; 1 to 5
-    is usual). Above 0 a step takes twice as long."""
-    simcut: float = _option(0.0, least=0)
-    """Weight of the KL divergence between a pass over whole pairs and one in which the embeddings of 5 % of
-    the tokens are zero (SimCut, Gao et al. 2022; 3 for IWSLT14). Above 0 a step takes twice as long."""
     bidirectional: float = _option(0.0, is_share=True)
     """Share of the steps, at the beginning, in which half of the pairs are swapped: bidirectional training
     (BiT, Ding et al. 2021; 0.33 is usual, 0.2 in small.yaml). Rounded to whole epochs, each with other
@@ -536,11 +528,6 @@ class TrainingConfig(Section, name="training"):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(
-            not (self.r_drop and self.simcut),
-            f"training.r_drop={self.r_drop} and training.simcut={self.simcut} cannot be used together: "
-            "each of them makes two passes over the same pairs",
-        )
         is_own_peak = self.schedule == "transformer"
         require(
             not is_own_peak or self.learning_rate is None,

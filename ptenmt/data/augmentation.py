@@ -106,11 +106,6 @@ def _with_words(text: str, inserted: Sequence[str], positions: Sequence[float]) 
     return " ".join(words)
 
 
-def joined(pairs: Sequence[SentencePair]) -> SentencePair:
-    """Join several pairs to one."""
-    return " ".join(source for source, _ in pairs), " ".join(target for _, target in pairs)
-
-
 NOISES: Mapping[str, Callable[[str, str, Random], SentencePair]] = {
     "typos": add_typos,
     "drop_end_punctuation": drop_end_punctuation,
@@ -135,12 +130,11 @@ def draw_noises(options: AugmentConfig, random: Random) -> list[str]:
     return [name for name in NOISES if name in drawn]
 
 
-def noisy_pair(
-    names: Sequence[str], pairs: Sequence[SentencePair], random: Random, data: DataConfig
-) -> SentencePair:
-    """Join pairs of one file and apply the noises with these names; the file's tag stays in front."""
-    tag = tag_of(pairs[0][0], data)
-    source, target = joined([(source.removeprefix(tag), target) for source, target in pairs])
+def noisy_pair(names: Sequence[str], pair: SentencePair, random: Random, data: DataConfig) -> SentencePair:
+    """Apply the noises with these names to a pair; the tag of its file stays in front."""
+    source, target = pair
+    tag = tag_of(source, data)
+    source = source.removeprefix(tag)
     for name in names:
         source, target = NOISES[name](source, target, random)
     return tag + source, target
@@ -159,7 +153,7 @@ class NoisyTexts(Sequence[SentencePair]):
     def __getitem__(self, row: int) -> SentencePair:  # type: ignore[override]  # no slices
         random = Random(row)
         names = draw_noises(self.data.augment, random)
-        return noisy_pair(names, [self.pairs[row]], random, self.data)
+        return noisy_pair(names, self.pairs[row], random, self.data)
 
 
 def tokenizer_symbols(data: DataConfig) -> list[str]:

@@ -35,8 +35,7 @@ class AugmentedPairs:
     typo adds one token. A pair that outgrows its batch gives up its place to a shorter pair of the same file
     with the same noises, drawn at random among those that should then fill the place. So the lengths in a
     batch and the mixture of files stay as planned, and no length goes without noise. A place for which three
-    pairs in a row are too long keeps its own without noise. ``join`` concerns the same pairs in every epoch,
-    whose batches are planned for it, with other partners each time.
+    pairs in a row are too long keeps its own without noise.
     """
 
     def __init__(
@@ -58,7 +57,6 @@ class AugmentedPairs:
         self._max_positions = max_positions
         self._ends = np.cumsum(texts.sizes, dtype=np.int64)
         self._starts = self._ends - texts.sizes
-        self._planned_lengths = self._with_joins()
         self._growth = self._measured_growth() if sampling else 1.0
 
     def __len__(self) -> int:
@@ -66,14 +64,14 @@ class AugmentedPairs:
 
     def longest(self) -> np.ndarray:
         """Return the expected length of the longer side of each pair, int32 [pairs]."""
-        grown = np.ceil(self._planned_lengths * np.float32(self._growth)).astype(np.int32)
+        grown = np.ceil(self._lengths * np.float32(self._growth)).astype(np.int32)
         return np.asarray(np.minimum(grown, self._max_positions))
 
     def batch(
         self, rows: np.ndarray, width: int | None, seed: Sequence[int]
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return pairs as ids, which follow from ``seed``; see ``TrainingPairs``."""
-        planned = int(self._planned_lengths[rows].max())
+        planned = int(self._lengths[rows].max())
         room = width or min(math.ceil(planned * self._growth), self._max_positions)
         ids: list[_Ids] = [[side[row].tolist() for side in self._clean] for row in rows.tolist()]
         if self._sampling:
@@ -91,15 +89,14 @@ class AugmentedPairs:
         waiting = {}
         for place, row in enumerate(rows):
             random = Random(repr((*map(int, seed), place)))
-            names = draw_noises(self._augment, random)
-            if names or self._planned_lengths[row] > self._lengths[row]:
-                waiting[place] = names, random, self._with_partners(row, random)
+            if names := draw_noises(self._augment, random):
+                waiting[place] = names, random, row
         for attempt in range(_ATTEMPTS):
             texts = {}
             for place, (names, random, chosen) in waiting.items():
-                pairs = [self._texts[row] for row in chosen]
-                noisy = noisy_pair(names, pairs, random, self._data)
-                if pairs != [noisy]:
+                pair = self._texts[chosen]
+                noisy = noisy_pair(names, pair, random, self._data)
+                if noisy != pair:
                     texts[place] = noisy
             outgrown = {}
             for place, ids in zip(texts, self._encoded([*texts.values()], (*seed, attempt)), strict=True):
@@ -108,8 +105,9 @@ class AugmentedPairs:
                 if length <= room:
                     yield place, ids
                     continue
-                limit = (self._content(chosen) + 2) * room / length
-                if shorter := self._shorter(rows[place], limit, random):
+                limit = int(self._lengths[chosen]) * room / length
+                shorter = self._shorter(rows[place], limit, random)
+                if shorter is not None:
                     outgrown[place] = names, random, shorter
             waiting = outgrown
 
@@ -124,32 +122,6 @@ class AugmentedPairs:
             sides.append([[START, *ids, END] for ids in encoded])
         return [list(pair) for pair in zip(*sides, strict=True)]
 
-    def _with_joins(self) -> np.ndarray:
-        """The length of each pair, int32 [pairs], of those to be joined with one or two random partners."""
-        random = np.random.default_rng(0)
-        planned = np.array(self._lengths, np.int32)
-        rows = np.flatnonzero(random.random(len(self)) < self._augment.join)
-        files = np.searchsorted(self._ends, rows, side="right")
-        starts, sizes = self._starts[files], self._ends[files] - self._starts[files]
-        joined = planned[rows]
-        for probability in (1.0, 0.5):
-            partners = starts + random.integers(sizes)
-            joined += np.where(random.random(len(rows)) < probability, planned[partners] - 2, 0)
-        fits = joined <= self._max_positions
-        planned[rows[fits]] = joined[fits]
-        return planned
-
-    def _with_partners(self, row: int, random: Random) -> list[int]:
-        """The row, in random order with one or two others of its file if it is to be joined."""
-        planned = int(self._planned_lengths[row])
-        chosen = [row]
-        if planned > self._lengths[row]:
-            for left in range(random.choice((1, 2)), 0, -1):
-                share = 1.0 if left == 1 else random.uniform(0.5, 1.5) / left
-                chosen += self._shorter(row, (planned - 2 - self._content(chosen)) * share + 2, random)
-        random.shuffle(chosen)
-        return chosen
-
     @cached_property
     def _by_length(self) -> tuple[np.ndarray, np.ndarray]:
         """The rows, file by file and by length within each, and their lengths; both int32 [pairs]."""
@@ -157,19 +129,15 @@ class AugmentedPairs:
         rows = np.lexsort((self._lengths, files)).astype(np.int32)
         return rows, self._lengths[rows]
 
-    def _shorter(self, row: int, limit: float, random: Random) -> list[int]:
-        """A random pair of the row's file, of at most ``limit`` tokens and if possible not much fewer."""
+    def _shorter(self, row: int, limit: float, random: Random) -> int | None:
+        """A random row of the same file, of at most ``limit`` tokens and if possible not much fewer."""
         file = int(np.searchsorted(self._ends, row, side="right"))
         start, end = int(self._starts[file]), int(self._ends[file])
         rows, lengths = (each[start:end] for each in self._by_length)
         first, last = np.searchsorted(lengths, (_SHORTEST_FILL * limit, limit), side="right").tolist()
         if first == last:
             first = 0
-        return [int(rows[random.randrange(first, last)])] if last else []
-
-    def _content(self, rows: Sequence[int]) -> int:
-        """Tokens of pairs without [START] and [END]."""
-        return sum(int(self._lengths[row]) - 2 for row in rows)
+        return int(rows[random.randrange(first, last)]) if last else None
 
     def _measured_growth(self) -> float:
         """The 90% quantile of the ratio of the sampled length to the best length."""

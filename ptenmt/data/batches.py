@@ -81,7 +81,7 @@ def learn_tokenizers(
     """
     if config.kind == "wordpiece":
         return build_tokenizers(config, train, data.languages)
-    symbols, noise = tokenizer_symbols(data), asdict(data.augment) | {"join": 0.0}
+    symbols, noise = tokenizer_symbols(data), asdict(data.augment)
 
     def build(folder: Path) -> dict[str, Any]:
         texts = NoisyTexts(train, data) if any(noise.values()) else train

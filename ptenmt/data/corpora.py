@@ -41,7 +41,7 @@ from ptenmt.config import CorpusFile, DataConfig
 from ptenmt.data.download import fetch
 from ptenmt.data.readers import SentencePair, read_pairs, tsv_line
 from ptenmt.errors import ConfigError, DataError, DownloadError, did_you_mean
-from ptenmt.events import DownloadProgress, OnDownload
+from ptenmt.progress import DownloadProgress, OnDownload
 
 logger = logging.getLogger(__name__)
 

@@ -20,8 +20,8 @@ from ptenmt.data.splits import split_off
 from ptenmt.data.store import Chunk, Entry, NumberedChunk, TextPairs, corpus_cache, in_chunks, write_texts
 from ptenmt.data.text import TextPreparation
 from ptenmt.errors import DataError
-from ptenmt.events import OnDownload
 from ptenmt.processes import parallel_map
+from ptenmt.progress import OnDownload
 
 HeldOutSplit = Literal["validation", "test"]
 _Split = Literal["train"] | HeldOutSplit

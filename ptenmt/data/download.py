@@ -17,7 +17,7 @@ import urllib3
 
 from ptenmt.atomic_files import exclusive, file_checksum, folder_written_whole
 from ptenmt.errors import DownloadError, TokenizerError
-from ptenmt.events import DownloadProgress, OnDownload
+from ptenmt.progress import DownloadProgress, OnDownload
 
 logger = logging.getLogger(__name__)
 

@@ -6,21 +6,21 @@ automaton runs over all sentences in step, which gives the same scores in 20 µs
 
 import unicodedata
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
-from mmap import ACCESS_READ, mmap
-from tempfile import TemporaryFile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ptenmt.atomic_files import folder_written_whole, temporary_folder
 from ptenmt.errors import DataError
 
 LIKELY_LANGUAGES = ("en", "es", "fr", "de", "it", "pt", "nl", "ru", "zh")
 """What a public corpus has in place of the language that it should have; the two of the corpus are added."""
+_TABLES = ("languages", "weights", "priors", "next_state", "first_row", "feature")
 _MAX_BYTES = 200
 """Enough to identify a sentence by; of a longer one only the beginning is read."""
-_WRITTEN_BYTES = 16_384
-"""At a time: Linux reads all that was written at once into memory together."""
 _MIN_LOG_ODDS = 2.0
 _MIN_EVIDENCE = 12.0
 """Unscaled log-odds, which grow with the length: two or three words may be a title or a name.
@@ -37,26 +37,22 @@ class LanguageCheck:
     """
 
     def __init__(self, expected: Sequence[str], others: Sequence[str] | None = LIKELY_LANGUAGES) -> None:
-        from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-        identifier: Any = LanguageIdentifier.from_model_file(MODEL_FILE)
-        self.languages: list[str] = identifier.nb_classes
+        tables = _tables()
+        self.languages: list[str] = tables["languages"].tolist()
         if unknown := [language for language in expected if language not in self.languages]:
             raise DataError(
                 f"the language identifier does not know {' or '.join(unknown)}",
                 "set data.filters.right_language to false, or both languages to their ISO 639-1 codes",
             )
-        self._weights, self._priors = identifier.nb_ptc, identifier.nb_pc
+        self._weights, self._priors = tables["weights"], tables["priors"]
         """float16 [features, languages]; float32 [languages]."""
         if others is not None:
             columns = [*map(self.languages.index, dict.fromkeys((*expected, *others)))]
             self.languages = [self.languages[column] for column in columns]
             self._weights, self._priors = self._weights[:, columns], self._priors[columns]
-        self._weights = _mapped(self._weights)
         # The state after a byte is next_state[first_row[state] + byte].
-        self._next_state = _mapped(np.asarray(identifier.tk_nextmove))
-        self._first_row = np.asarray(identifier.tk_row, dtype=np.int64) << 8
-        self._feature = np.asarray(identifier.tk_output)  # of each state, or -1
+        self._next_state, self._first_row = tables["next_state"], tables["first_row"]
+        self._feature = tables["feature"]  # of each state, or -1
 
     def ranked(self, text: str, languages: Sequence[str]) -> list[tuple[str, float]]:
         """These languages with their probabilities for a text, the likeliest first; all must be compared."""
@@ -80,7 +76,9 @@ class LanguageCheck:
     def scores(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return py3langid's log-posteriors, float32 [texts, languages], and what divided them, [texts]."""
         lowered = (text.lower() if text.isupper() else text for text in texts)  # as py3langid encodes them
-        encoded = [unicodedata.normalize("NFC", text).encode()[:_MAX_BYTES] for text in lowered]
+        encoded = [
+            unicodedata.normalize("NFC", text).encode(errors="replace")[:_MAX_BYTES] for text in lowered
+        ]
         lengths = np.array([len(text) for text in encoded], dtype=np.int64)
         order = np.argsort(-lengths, kind="stable")  # longest first: those still running are the first ones
         content = np.frombuffer(b"".join(encoded), np.uint8)
@@ -114,14 +112,42 @@ def language_check(
     return LanguageCheck(expected, others)
 
 
-def _mapped(array: np.ndarray) -> np.ndarray:
-    """The array in a temporary file, of which only the pages that are read take memory."""
-    content = np.ascontiguousarray(array).data.cast("B")
-    try:
-        with TemporaryFile(buffering=0) as file:
-            for place in range(0, len(content), _WRITTEN_BYTES):
-                file.write(content[place : place + _WRITTEN_BYTES])
-            pages = mmap(file.fileno(), 0, access=ACCESS_READ)
-    except OSError:  # no room, or no folder that can be written
-        return array
-    return np.frombuffer(pages, array.dtype).reshape(array.shape)
+def _tables() -> dict[str, np.ndarray]:
+    """py3langid's model as arrays in files, of which only the pages that are read take memory.
+
+    They are in the cache folder: to unpack the model takes 0.6 s, to open the files a millisecond. Where that
+    cannot be written, they are temporary, and without room for them the arrays are in memory.
+    """
+    import py3langid
+    from platformdirs import user_cache_path
+
+    folder = user_cache_path("ptenmt") / f"languages-py3langid-{py3langid.__version__}"
+    with suppress(OSError, ValueError):
+        return _opened(folder)
+    tables = _unpacked()
+    for written in (folder_written_whole(folder), temporary_folder()):
+        with suppress(OSError), written as new:
+            for name, table in tables.items():
+                # Written at once, they would be read into memory at once, too.
+                np.lib.format.open_memmap(new / f"{name}.npy", "w+", table.dtype, table.shape)[...] = table
+            return _opened(new)
+    return tables
+
+
+def _opened(folder: Path) -> dict[str, np.ndarray]:
+    return {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _TABLES}
+
+
+def _unpacked() -> dict[str, np.ndarray]:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    identifier: Any = LanguageIdentifier.from_model_file(MODEL_FILE)
+    tables = (
+        np.array(identifier.nb_classes),
+        identifier.nb_ptc,
+        identifier.nb_pc,
+        identifier.tk_nextmove,
+        np.asarray(identifier.tk_row, dtype=np.int64) << 8,
+        identifier.tk_output,
+    )
+    return dict(zip(_TABLES, map(np.ascontiguousarray, tables), strict=True))

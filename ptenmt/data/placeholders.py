@@ -12,19 +12,25 @@ from functools import cache
 PLACEHOLDERS = tuple("❶❷❸❹❺❻❼❽❾❿")
 """The symbols: single characters, which neither tokenization, case nor Unicode normalization changes."""
 
+# Python before 3.11.5 matches atomic groups and possessive quantifiers wrongly: these patterns have neither.
+# Where only the longest match is right, a lookahead says what must not follow it.
 _BRACKETS = r"\([^\s<>\"“”«»()]*\)"
 ADDRESS = (
-    rf"(?i:https?://|ftp://|(?<!\w)www\.)(?>{_BRACKETS}|[^\s<>\"“”«»])*"
+    rf"(?i:https?://|ftp://|(?<!\w)www\.)(?:{_BRACKETS}|(?!{_BRACKETS})[^\s<>\"“”«»])*"
     rf"(?:{_BRACKETS}|[^\s<>\"“”«».,;:!?'’`)\]}}])"
-    r"|(?<![\w.%+-])(?>[\w.%+-]+)@[\w-]+(?:\.[\w-]+)+"
+    r"|(?<![\w.%+-])[\w.%+-]+@[\w-]+(?:\.[\w-]+)+"
 )
 """The pattern of a URL, without the punctuation after it, or an e-mail address."""
-THOUSANDS = r"\d{1,3}(?:[ \u00a0\u202f]\d{3}){1,6}(?!\d)"
-"""The pattern of an integer whose thousands are separated by spaces."""
+_THREE_DIGITS = r"[ \u00a0\u202f]\d{3}(?!\d)"
+_INTEGER = (
+    rf"(?:\d{{1,3}}(?:(?:{_THREE_DIGITS}){{6}}|(?:{_THREE_DIGITS}){{1,5}}(?!{_THREE_DIGITS}))"
+    rf"|(?!\d{{1,3}}{_THREE_DIGITS})\d+(?!\d))"
+)
+"""All digits of an integer; its thousands may be separated by spaces."""
 
 NUMBER = (
     rf"(?<![\w&])(?<!&#)(?<!\d[.,:/–-])(?:(?<!\S)[+−-])?(?:(?:R|US)?\$[ \u00a0]?|[€£¥])?"
-    rf"(?>(?:{THOUSANDS}|\d+)(?:[.,:/–-]\d+)*)"
+    rf"{_INTEGER}(?:[.,:/–-]\d+)*(?![.,:/–-]?\d)"
     r"(?:\.?[ºª](?![- ]?feira)|h\d\d|(?!(?:[ao]?s|[ao]|st|nd|rd|th)\b)[a-z]{1,3}"
     r"|[ \u00a0\u202f]?[%‰€£¥$](?![({.]?\w))?(?!\.?\w)"
 )
@@ -49,7 +55,7 @@ _ENTITIES = (
     rf"(?<![\w&])#{_NAME}#?",  # #TAG#, #tag
     rf"(?<![\w@])@{_NAME}",
     r"[0-9#*]\ufe0f?\u20e3",  # a keycap
-    r"(?<![\w@.-])(?:[A-Za-z\d-]+\.(?=\w))++(?:com|org|net|edu|gov|info|pt|br|uk|io)(?![\w-])(?:/[^\s<>\"“”«»]*[\w/])?",
+    r"(?<![\w@.-])(?:[A-Za-z\d-]+\.(?=\w))+(?:com|org|net|edu|gov|info|pt|br|uk|io)(?!\.?\w|-)(?:/[^\s<>\"“”«»]*[\w/])?",
     r"(?<!\w)[A-Za-z]:\\[^\s<>\"|?*]*\w",  # C:\dir\file.txt
     r"</?[A-Za-z][\w-]*(?: [^<>]{0,200})?/?>|(?<!\S)[&<>](?!\S)",  # <b>; a sign that stands alone
     CODE,

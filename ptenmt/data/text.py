@@ -231,6 +231,7 @@ _LANGUAGES = json.loads(Path(__file__).with_name("languages.json").read_text(enc
 """English names; words that are rare in other languages, except for those that several here have; frequent
 words of Portuguese and English that others may have, too."""
 _WORDS_OF = {code: frozenset(words.split()) for code, words in _LANGUAGES["common_words"].items()}
+_SHARED_WORDS = frozenset(_LANGUAGES["shared_words"].split())
 _LAST_LATIN = "\u024f"
 _MIN_WORDS, _MOST_WITHOUT_COMMON = 3, 4
 
@@ -252,7 +253,7 @@ def seems_foreign(text: str, language: str) -> bool:
         return False
     if any(not common.isdisjoint(words) for common in _WORDS_OF.values()):
         return True
-    return len(words) > _MOST_WITHOUT_COMMON and words.isdisjoint(_LANGUAGES["shared_words"].split())
+    return len(words) > _MOST_WITHOUT_COMMON and words.isdisjoint(_SHARED_WORDS)
 
 
 def language_name(code: str) -> str:

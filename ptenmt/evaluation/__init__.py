@@ -2,10 +2,10 @@
 
 from ptenmt.evaluation.evaluation import Evaluation, evaluate
 from ptenmt.evaluation.published_test_sets import list_test_sets
-from ptenmt.evaluation.scores import Score
 from ptenmt.evaluation.sweep import Sweep, SweepSetting, sweep
 from ptenmt.evaluation.systems import LoadOptions
-from ptenmt.evaluation.test_set import EvaluationFiles
+from ptenmt.scoring.scores import Score
+from ptenmt.scoring.test_set import EvaluationFiles
 
 __all__ = [
     "Evaluation",

@@ -16,13 +16,14 @@ from ptenmt.data.placeholders import find_entities, in_notation
 from ptenmt.data.readers import SentencePair
 from ptenmt.evaluation.error_analysis import max_repeats
 from ptenmt.evaluation.reliability import Reliability
-from ptenmt.evaluation.scores import MetricName, Scorer
-from ptenmt.evaluation.test_set import TestSet
-from ptenmt.events import OnProgress
+from ptenmt.progress import OnProgress
+from ptenmt.scoring.scores import MetricName, Scorer
+from ptenmt.scoring.test_set import TestSet
 from ptenmt.tokenizers.words import word_pattern
 from ptenmt.translation import Translator
-from ptenmt.translation.glossary import Glossary
-from ptenmt.translation.markup import Path, Span, num_shared, text_of
+from ptenmt.translation.markup import Elements, Fragment, move_markup, num_shared, text_of
+from ptenmt.translation.safeguards.glossary import Glossary
+from ptenmt.translation.single_sentence import align
 
 _NUM_SENTENCES = 300
 _NUM_EXAMPLES = 3
@@ -91,7 +92,7 @@ class _Cases:
         used = [
             pair
             for pair, text in zip(pairs, segmented, strict=True)
-            if len(text.segments) == 1 and len(pair[0].split()) > 1 and not find_entities(pair[0])
+            if len(text.sentences) == 1 and len(pair[0].split()) > 1 and not find_entities(pair[0])
         ]
         self._sources = [source for source, _ in used]
         self._references = [[reference for _, reference in used]]
@@ -130,13 +131,13 @@ class _Cases:
         translations = self._translator.translate(self._sources)
         kept: list[_Case] = []
         aligned: list[_Case] = []
-        moved = self._translator.move_spans(translations, spans)
+        moved = move_markup(self._translator, translations, spans)
         for each, of_source, (of_target, *_) in zip(translations, spans, moved, strict=True):
             shown = tagged(of_source), tagged(of_target)
             wanted, found = map(_nesting, shown)
             kept += [(*shown, found.count(tag) == 1 and text_of(of_target) == each.text) for tag in wanted]
             inside, inside_target = _elements(of_source), _elements(of_target)
-            alignment = self._translator.align(each.source).of_words()
+            alignment = align(self._translator, each.source).of_words()
             columns, rows = _words(each.source), _words(alignment.translation)
             for (begin, end), weights in zip(rows, alignment.weights, strict=True):
                 column = columns[max(range(len(columns)), key=weights.__getitem__)]
@@ -235,7 +236,7 @@ def _share(name: str, threshold: float, cases: Iterable[_Case]) -> Check:
     )
 
 
-def random_markup(sentence: str, chance: Random, most_tags: int = 3, most_words: int = 4) -> list[Span]:
+def random_markup(sentence: str, chance: Random, most_tags: int = 3, most_words: int = 4) -> list[Fragment]:
     """Put at least one element around whole words; elements do not cross and are not the same."""
     words = _words(sentence)
     chosen: set[tuple[int, int]] = set()
@@ -254,9 +255,9 @@ def random_markup(sentence: str, chance: Random, most_tags: int = 3, most_words:
     return [("".join(char for char, _ in group), path) for path, group in grouped]
 
 
-def tagged(spans: Sequence[Span]) -> str:
+def tagged(spans: Sequence[Fragment]) -> str:
     """A text as XML, with ``a`` for element 0, ``b`` for 1, and so on, in ``t``."""
-    written, opened = "", Path()
+    written, opened = "", Elements()
     for text, path in [*spans, ("", ())]:
         same = num_shared(opened, path)
         written += "".join(f"</{_tag(element)}>" for element in reversed(opened[same:]))
@@ -274,7 +275,7 @@ def _nesting(xml: str) -> list[tuple[str, str]]:
     return [(child.tag, parent.tag) for parent in ElementTree.fromstring(xml).iter() for child in parent]
 
 
-def _elements(spans: Sequence[Span]) -> list[Path]:
+def _elements(spans: Sequence[Fragment]) -> list[Elements]:
     return [path for text, path in spans for _ in text]
 
 

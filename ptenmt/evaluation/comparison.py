@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from ptenmt.config import TaskName
+from ptenmt.config.epochs import EpochSteps
 from ptenmt.config.loading import flat_options, without_paths
 from ptenmt.data.corpus import HeldOutSplit
-from ptenmt.epochs import EpochSteps
 from ptenmt.errors import RunError
 from ptenmt.evaluation.evaluation import held_out_test_set
-from ptenmt.evaluation.scores import Difference, Scorer
 from ptenmt.evaluation.systems import LoadOptions, SearchFacts, System
-from ptenmt.events import OnProgress
-from ptenmt.history import History
+from ptenmt.progress import OnProgress
 from ptenmt.runs import UNITS, Run, find_run
-from ptenmt.weights import list_weights
+from ptenmt.runs.history import History
+from ptenmt.runs.weights import list_weights
+from ptenmt.scoring.scores import Difference, Scorer
 
 _SPLITS = ("train", "validation", "test")
 _METRICS = ("bleu", "chrf", "loss", "accuracy")

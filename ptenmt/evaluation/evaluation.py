@@ -22,12 +22,12 @@ from ptenmt.evaluation.minimal_pairs import MinimalPairResults, translate_minima
 from ptenmt.evaluation.published_test_sets import with_test_set
 from ptenmt.evaluation.reliability import Reliability, calibrate
 from ptenmt.evaluation.robustness import NoiseScores, score_robustness
-from ptenmt.evaluation.scores import BaselineComparison, MetricName, Score, Scorer, Statistics, TextForm
 from ptenmt.evaluation.systems import LoadOptions, SearchFacts, System, teacher_forced
-from ptenmt.evaluation.test_set import PLAIN_TEXT, TOKENIZED_TEXT, EvaluationFiles, Hypotheses, TestSet
-from ptenmt.events import OnProgress
-from ptenmt.history import perplexity
+from ptenmt.progress import OnProgress
 from ptenmt.runs import Run, check_task, find_run
+from ptenmt.runs.history import perplexity
+from ptenmt.scoring.scores import BaselineComparison, MetricName, Score, Scorer, Statistics, TextForm
+from ptenmt.scoring.test_set import PLAIN_TEXT, TOKENIZED_TEXT, EvaluationFiles, Hypotheses, TestSet
 from ptenmt.tokenizers import load_tokenizers
 
 SENTENCE_METRIC: MetricName = "chrF2++"

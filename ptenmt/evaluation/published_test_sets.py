@@ -13,7 +13,7 @@ from urllib.error import URLError
 
 from ptenmt.config import DataConfig
 from ptenmt.errors import ConfigError, DownloadError, OutputError, did_you_mean
-from ptenmt.evaluation.test_set import EvaluationFiles
+from ptenmt.scoring.test_set import EvaluationFiles
 
 _BROKEN = (OSError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile, SystemExit)
 """What sacreBLEU raises if it cannot reach a set, or if the file is damaged (exit: another MD5)."""

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ptenmt.data.readers import SentencePair
-from ptenmt.evaluation.scores import References, Scorer
 from ptenmt.evaluation.systems import System
-from ptenmt.evaluation.test_set import Hypotheses, TestSet
-from ptenmt.events import OnProgress
+from ptenmt.progress import OnProgress
+from ptenmt.scoring.scores import References, Scorer
+from ptenmt.scoring.test_set import Hypotheses, TestSet
 from ptenmt.translation.confidence import Calibration
+from ptenmt.translation.scoring import scored_sentences, with_confidence
 
 _MAX_SENTENCES = 500
 NUM_BINS = 10
@@ -36,7 +37,7 @@ class Reliability:
     @classmethod
     def measure(cls, system: System, output: Hypotheses, references: References) -> "Reliability | None":
         """Compare the confidences and scores of a run's translations; None if none has a confidence."""
-        confidences = [each.confidence for each in system.translator.with_confidence(output.translations)]
+        confidences = [each.confidence for each in with_confidence(system.translator, output.translations)]
         pairs = zip(confidences, _chrf(output.texts, references), strict=True)
         known = np.array([pair for pair in pairs if pair[0] is not None], float)  # [N, 2]
         return cls.of_values(*known.T) if len(known) else None
@@ -70,7 +71,7 @@ def calibrate(
     chosen = [pairs[row] for row in range(0, len(pairs), -(-len(pairs) // _MAX_SENTENCES))]
     test_set = TestSet.from_pairs(chosen, trained.config.data)
     output, _ = system.translate(test_set, on_progress)
-    scored = system.translator.scored_sentences(output.translations)
+    scored = scored_sentences(system.translator, output.translations)
     labels = _chrf(output.texts, test_set.references)
     rows = [row for row, sentences in enumerate(scored) if len(sentences) == 1]
     if rows:

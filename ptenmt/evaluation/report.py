@@ -22,10 +22,10 @@ from ptenmt.errors import OutputError
 from ptenmt.evaluation import tables
 from ptenmt.evaluation.error_analysis import EvaluatedSentence
 from ptenmt.evaluation.evaluation import Evaluation
-from ptenmt.history import NOTHING, History, metric_name, metric_value
 from ptenmt.inspection.curves import history_plots
 from ptenmt.inspection.figures import Line, LinePlot, Table
 from ptenmt.runs import Run, versions
+from ptenmt.runs.history import NOTHING, History, metric_name, metric_value
 from ptenmt.tokenizers.words import word_pattern
 
 ReportFormat = Literal["html", "markdown", "json"]

@@ -4,18 +4,17 @@ from dataclasses import dataclass
 from functools import partial
 from random import Random
 
-from ptenmt.data.augmentation import CASES, NOISES, joined
+from ptenmt.data.augmentation import CASES, NOISES
 from ptenmt.data.placeholders import PLACEHOLDERS, mask_pair
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.text import lowers_typed
-from ptenmt.evaluation.scores import Scorer
 from ptenmt.evaluation.systems import System
-from ptenmt.evaluation.test_set import TestSet
-from ptenmt.events import OnProgress
+from ptenmt.progress import OnProgress
+from ptenmt.scoring.scores import Scorer
+from ptenmt.scoring.test_set import TestSet
 from ptenmt.tokenizers import UNK
 
 CLEAN = "no noise"
-JOIN = "join"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +25,6 @@ class NoiseScores:
     """The option in ``data.augment``; for the row to compare with ``no noise``."""
     num_changed: int
     num_pairs: int
-    """Scored pairs: fewer where pairs are joined."""
     bleu: float
     chrf: float
     bleu_drop: float
@@ -53,7 +51,7 @@ def score_robustness(system: System, test_set: TestSet, on_progress: OnProgress)
         on_progress(f"with {noise}", done, total)
 
     results: list[NoiseScores] = []
-    for name in (CLEAN, *(name for name in (*NOISES, JOIN) if name not in left_out)):
+    for name in (CLEAN, *(name for name in NOISES if name not in left_out)):
         noisy = noisy_pairs(name, pairs)
         typed = TestSet.from_typed([source for source, _ in noisy], [[target for _, target in noisy]], data)
         hypotheses, _ = system.translate(typed, partial(report, name))
@@ -74,14 +72,7 @@ def score_robustness(system: System, test_set: TestSet, on_progress: OnProgress)
 
 
 def noisy_pairs(name: str, pairs: list[SentencePair]) -> list[SentencePair]:
-    """Return all pairs with one noise, always the same; ``join`` joins two or three in a row."""
-    if name == JOIN:
-        random, groups, start = Random(0), [], 0
-        while start < len(pairs):
-            end = start + random.choice((2, 3))
-            groups.append(joined(pairs[start:end]))
-            start = end
-        return groups
+    """Return all pairs with one noise, always the same."""
     if name == "placeholders":  # without those that training puts between words
         return [mask_pair(*pair) for pair in pairs]
     if name not in NOISES:

@@ -8,10 +8,10 @@ from ptenmt.evaluation.error_analysis import MIN_PAIRS, Breakdown, ErrorAnalysis
 from ptenmt.evaluation.evaluation import Evaluation
 from ptenmt.evaluation.minimal_pairs import MinimalPairResults
 from ptenmt.evaluation.robustness import NoiseScores
-from ptenmt.evaluation.scores import SIGNIFICANCE_LEVEL, BaselineComparison
 from ptenmt.evaluation.sweep import Sweep, SweepSetting
-from ptenmt.history import NOTHING
 from ptenmt.inspection.figures import Table
+from ptenmt.runs.history import NOTHING
+from ptenmt.scoring.scores import SIGNIFICANCE_LEVEL, BaselineComparison
 
 _NUM_UNKNOWN_SHOWN = 10
 _NOISES = {

@@ -20,15 +20,15 @@ import sentencepiece
 
 from ptenmt.atomic_files import make_folder, temporary_folder, write_bytes
 from ptenmt.config import Config, DataConfig
-from ptenmt.ctranslate2_export import Quantization, convert
 from ptenmt.data.text import TextPreparation, language_name, lowers_typed, spacing
 from ptenmt.errors import ExportError, OutputError
 from ptenmt.export.card import CARD_FILE, SUMS_FILE, card_text
+from ptenmt.model.ctranslate2_model import Quantization, convert
 from ptenmt.runs import versions
+from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import suppressed_ids
 from ptenmt.tokenizers.base import clean_text
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
-from ptenmt.trained_model import TrainedModel
 
 ENDING = ".argosmodel"
 _PACKAGE_VERSION = "1.0"

@@ -12,10 +12,10 @@ import yaml
 from ptenmt.config import Config, CorpusFile
 from ptenmt.config.loading import without_paths
 from ptenmt.data.text import language_name
-from ptenmt.evaluation.scores import Scorer
-from ptenmt.history import NOTHING, History
 from ptenmt.runs import versions
-from ptenmt.trained_model import TrainedModel
+from ptenmt.runs.history import NOTHING, History
+from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.scoring.scores import Scorer
 
 CARD_FILE = "README.md"
 """Where Argos Translate, model hubs and people look for a description."""

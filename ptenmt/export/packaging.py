@@ -11,13 +11,13 @@ from typing import Literal, get_args
 
 from ptenmt.atomic_files import check_writable, folder_written_whole, output_errors, temporary_folder
 from ptenmt.config.loading import dump_config, without_paths
-from ptenmt.ctranslate2_export import Quantization, check_ctranslate2, convert
 from ptenmt.errors import ExportError, OutputError
 from ptenmt.export import argos
 from ptenmt.export.card import SUMS_FILE, card_text, model_card, with_card
+from ptenmt.model.ctranslate2_model import Quantization, check_ctranslate2, convert
 from ptenmt.runs import Choice, Run
-from ptenmt.trained_model import TrainedModel
-from ptenmt.weights import WeightsInfo, serialized
+from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.runs.weights import WeightsInfo, serialized
 
 Format = Literal["ctranslate2", "savedmodel", "argos", "weights"]
 """For CTranslate2; for TensorFlow (Serving); for Argos Translate and LibreTranslate; for any framework."""

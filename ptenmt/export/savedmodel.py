@@ -20,11 +20,11 @@ from ptenmt.atomic_files import temporary_folder
 from ptenmt.config import Config
 from ptenmt.errors import OutputError
 from ptenmt.model.transformer import Transformer
+from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import END, PAD, START, UNK, Tokenizer, TokenizerPair, suppressed_ids
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 from ptenmt.tokenizers.wordpiece import WordPieceTokenizer
 from ptenmt.tokenizers.words import WordTokenizer
-from ptenmt.trained_model import TrainedModel
 
 _NUM_FRAME_TOKENS = 2  # [START] and [END]
 _BLANK = r"[\pZ\x00-\x1f\x7f-\x9f]"

@@ -14,8 +14,9 @@ from ptenmt.errors import DataError
 from ptenmt.inspection.attention import check_number, chosen_heads, weights_name
 from ptenmt.inspection.figures import HeatMap
 from ptenmt.inspection.inspector import Inspector, Reading
+from ptenmt.model.ctranslate2_model import default_alignment_layer
 from ptenmt.model.numpy_transformer import NumpyTransformer
-from ptenmt.trained_model import TrainedModel, default_alignment_layer
+from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.translation.word_alignment import word_weights, words_of
 
 BATCH_SENTENCES = 32

@@ -7,12 +7,12 @@ from typing import Any, Literal
 import numpy as np
 
 from ptenmt.config import Config, TrainingConfig
-from ptenmt.epochs import EpochSteps
+from ptenmt.config.epochs import EpochSteps
+from ptenmt.config.schedule import learning_rate, num_warmup_steps
 from ptenmt.errors import ConfigError, PtenmtError, RunError
-from ptenmt.history import History
 from ptenmt.inspection.figures import Line, LinePlot
 from ptenmt.runs import Run
-from ptenmt.schedule import learning_rate, num_warmup_steps
+from ptenmt.runs.history import History
 
 Axis = Literal["steps", "epochs", "minutes"]
 

@@ -7,14 +7,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from ptenmt.completion import ContextWords, context_words
 from ptenmt.data.text import repair_wordpiece
 from ptenmt.errors import DataError
 from ptenmt.model.numpy_transformer import NumpyNextWord, NumpyTransformer
 from ptenmt.runs import Choice, Run, check_task
+from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import END, START
-from ptenmt.trained_model import TrainedModel
 from ptenmt.translation import Translator
+from ptenmt.translation.completion import ContextWords, context_words
 from ptenmt.translation.segmentation import TextEncoder
 
 _BLANK = [START, END]

@@ -336,8 +336,6 @@ class PositionalEmbedding(keras.layers.Layer):
     def call(self, ids: Any, first_position: Any = 0) -> Any:
         """Embed token ids [B, T], the first of which is at ``first_position`` -> [B, T, D].
 
-        The embedding of a negative id is zero: only the position is left.
-
         While a graph for any length is traced, the length is unknown: for a position that is too large,
         TensorFlow then raises an error on a CPU, and takes a zero vector on a GPU.
 
@@ -349,10 +347,9 @@ class PositionalEmbedding(keras.layers.Layer):
             length += first_position
         if isinstance(length, int) and length > self.max_positions:
             raise ValueError(f"{length} tokens are more than max_positions={self.max_positions}")
-        x = self.word_dropout(self.embedding(ops.maximum(ids, 0)))  # [B, T, D]
-        scale = 1.0 if self.encoding is None else self.d_model**0.5
-        x = x * (ops.cast(scale, x.dtype) * ops.cast(ops.greater_equal(ids, 0), x.dtype))[..., None]
+        x = self.word_dropout(self.embedding(ids))  # [B, T, D]
         if self.encoding is not None:
+            x = x * ops.cast(self.d_model**0.5, x.dtype)
             indices = first_position + ops.arange(ops.shape(ids)[1])
             x = x + ops.take(ops.convert_to_tensor(self.encoding, dtype=x.dtype), indices, axis=0)
         return self.dropout(x)

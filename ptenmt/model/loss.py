@@ -4,8 +4,6 @@ from typing import Any, NamedTuple
 
 from keras import ops
 
-from ptenmt.config import TrainingConfig
-
 
 class TokenSums(NamedTuple):
     """Sums over the real labels of one or more batches."""
@@ -34,51 +32,30 @@ class TokenSums(NamedTuple):
 
 def token_sums(logits: Any, labels: Any) -> TokenSums:
     """Sum cross-entropy and argmax accuracy over the real labels; arguments as for ``training_loss``."""
-    return _objective_and_sums(logits, labels, 0.0)[1]
+    return training_loss(logits, labels, 0.0)[1]
 
 
-def training_loss(logits: Any, labels: Any, options: TrainingConfig) -> tuple[Any, TokenSums]:
+def training_loss(logits: Any, labels: Any, label_smoothing: float) -> tuple[Any, TokenSums]:
     """Return the objective of training and the sums to report.
 
-    The sums report unsmoothed cross-entropy, comparable with that of validation. With R-Drop and SimCut the
-    batch holds every pair twice, in its first and its second half. R-Drop's objective and sums are the means
-    of both passes; SimCut's, and its cross-entropy, those of the first, in which no token was cut off.
+    The sums report unsmoothed cross-entropy, comparable with that of validation.
 
     Args:
         logits: [B, T, V], or [N, V] from ``real_positions``.
         labels: Ids [B, T] or [N], 0 where padded.
-        options: ``label_smoothing``, ``r_drop`` and ``simcut``.
+        label_smoothing: ε, see ``TrainingConfig``.
 
     Returns:
         The objective summed over real labels, a differentiable float32 scalar, and the sums.
     """
-    if options.simcut:
-        whole, labels_of_whole = ops.split(logits, 2)[0], ops.split(labels, 2)[0]
-        objective, sums = _objective_and_sums(whole, labels_of_whole, options.label_smoothing)
-        return objective + options.simcut * divergence(logits, labels), sums
-    objective, sums = _objective_and_sums(logits, labels, options.label_smoothing)
-    if not options.r_drop:
-        return objective, sums
-    half_sums = TokenSums(*(part / 2 for part in sums))
-    return objective / 2 + options.r_drop / 2 * divergence(logits, labels, is_symmetric=True), half_sums
-
-
-def divergence(logits: Any, labels: Any, *, is_symmetric: bool = False) -> Any:
-    """Divergence of two passes over the same pairs; the gradient goes through both, as in both papers.
-
-    Args:
-        logits: [2B, T, V] or [2N, V]; p is the first half's softmax, q the second's.
-        labels: Ids [2B, T] or [2N], 0 where padded; both halves are equal.
-        is_symmetric: ``(KL(p‖q) + KL(q‖p)) / 2`` (R-Drop, Wu et al. 2021) instead of ``KL(p‖q)`` (SimCut,
-            Gao et al. 2022).
-
-    Returns:
-        Sum over the real labels of one half, float32 scalar.
-    """
-    p, q = ops.split(ops.log_softmax(ops.cast(logits, "float32"), axis=-1), 2)
-    weights = (ops.exp(p) - ops.exp(q)) / 2 if is_symmetric else ops.exp(p)
-    divergences = ops.sum(weights * (p - q), axis=-1)
-    return ops.sum(divergences * _is_real(ops.split(labels, 2)[0]))
+    labels = ops.reshape(labels, (-1,))
+    logits = ops.cast(ops.reshape(logits, (-1, logits.shape[-1])), "float32")
+    objective, losses, correct = _cross_entropy(logits, labels, label_smoothing)
+    real = _is_real(labels)
+    sums = TokenSums(ops.sum(losses * real), ops.sum(correct * real), ops.sum(real))
+    if not label_smoothing:
+        return sums.loss, sums
+    return ops.sum(objective * real), sums
 
 
 def real_positions(hidden: Any, labels: Any) -> tuple[Any, Any]:
@@ -90,18 +67,6 @@ def real_positions(hidden: Any, labels: Any) -> tuple[Any, Any]:
     flat = ops.reshape(labels, (-1,))
     (indices,) = ops.nonzero(flat)
     return ops.take(ops.reshape(hidden, (-1, hidden.shape[-1])), indices, axis=0), ops.take(flat, indices)
-
-
-def _objective_and_sums(logits: Any, labels: Any, smoothing: float) -> tuple[Any, TokenSums]:
-    """Return the objective, summed over real labels, and the sums to report."""
-    labels = ops.reshape(labels, (-1,))
-    logits = ops.cast(ops.reshape(logits, (-1, logits.shape[-1])), "float32")
-    objective, losses, correct = _cross_entropy(logits, labels, smoothing)
-    real = _is_real(labels)
-    sums = TokenSums(ops.sum(losses * real), ops.sum(correct * real), ops.sum(real))
-    if not smoothing:
-        return sums.loss, sums
-    return ops.sum(objective * real), sums
 
 
 def _cross_entropy(logits: Any, labels: Any, smoothing: float) -> tuple[Any, Any, Any]:

@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp
 
-from ptenmt import __version__
+from ptenmt._version import __version__
 from ptenmt.errors import ConfigError
 from ptenmt.server.limits import CLIENT_GONE, Refusal
 from ptenmt.server.middleware import RequestMiddleware, error_response

@@ -13,7 +13,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ptenmt import __version__
+from ptenmt._version import __version__
 from ptenmt.server.limits import CLIENT_GONE, Limits, Refusal, shutting_down
 from ptenmt.server.schemas import ModelAnswer
 

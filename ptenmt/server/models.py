@@ -15,11 +15,11 @@ from ptenmt.config import DecodingConfig
 from ptenmt.data.text import language_name
 from ptenmt.errors import ConfigError, PtenmtError
 from ptenmt.runs import Choice
+from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.runs.weights import list_weights
 from ptenmt.server.limits import Refusal
 from ptenmt.server.schemas import ModelAnswer
-from ptenmt.trained_model import TrainedModel
 from ptenmt.translation import Translator
-from ptenmt.weights import list_weights
 
 logger = logging.getLogger("ptenmt.server")
 

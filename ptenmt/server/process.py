@@ -7,7 +7,6 @@ import ipaddress
 import json
 import logging
 import os
-import signal
 import socket
 import sys
 import threading
@@ -27,6 +26,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from ptenmt.errors import ConfigError, ServerError
 from ptenmt.server.app import make_app
 from ptenmt.server.service import Service
+from ptenmt.signals import handle_server_signals
 
 SHUTDOWN_SECONDS = 6
 """To finish the requests in progress when the server stops."""
@@ -47,8 +47,8 @@ _GC_THRESHOLDS = 700, 10, 100
 """Rare collections of all objects: with hundreds of clients one takes 0.1 s."""
 _M_MMAP_THRESHOLD, _MMAP_BYTES = -3, 4_194_304
 """Without a fixed threshold glibc's allocator keeps larger and larger blocks, 70 MB after a minute's load."""
-_STDERR, _FIRST_INHERITED = 2, 3
-"""File descriptors; sd_listen_fds(3)."""
+_FIRST_INHERITED = 3
+"""File descriptor; sd_listen_fds(3)."""
 logger = logging.getLogger("ptenmt.server")
 
 
@@ -226,22 +226,11 @@ def run(server: uvicorn.Server, bound: socket.socket, *, on_reload: Callable[[],
     uvicorn raises the signals again once it has stopped; with these handlers, they do not end the process.
     """
 
-    def stop(_number: int, _frame: Any) -> None:
+    def stop() -> None:
         notify("STOPPING=1")
         server.should_exit = True
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, stop)
-    has_terminal = os.isatty(_STDERR)
-
-    def hang_up(number: int, frame: Any) -> None:
-        if has_terminal and not os.isatty(_STDERR):  # it was closed
-            stop(number, frame)
-        else:
-            on_reload()
-
-    if hasattr(signal, "SIGHUP"):
-        signal.signal(signal.SIGHUP, hang_up)
+    handle_server_signals(stop, on_reload)
     with suppress(AttributeError, OSError, TypeError):  # not glibc
         ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _MMAP_BYTES)
     sys.setswitchinterval(_SWITCH_SECONDS)

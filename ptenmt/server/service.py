@@ -21,8 +21,9 @@ from ptenmt.server.models import Direction, Model, Models, Route
 from ptenmt.server.schemas import Detection, WithKey
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.coalescing_engine import BusyError, CoalescingEngine, QueuedRequest, SentenceQueue
-from ptenmt.translation.glossary import Glossary
-from ptenmt.translation.markup import Span, text_of
+from ptenmt.translation.markup import Fragment, move_markup, text_of
+from ptenmt.translation.safeguards.glossary import Glossary
+from ptenmt.translation.scoring import with_confidence as translations_with_confidence
 
 MAX_WITHOUT_KEY = 2
 """Uploads at a time whose key is not in the header, where keys are required."""
@@ -54,13 +55,13 @@ class RequestModels:
     def translate(
         self,
         route: Route,
-        texts: Sequence[Sequence[Span]],
+        texts: Sequence[Sequence[Fragment]],
         *,
         glossary: Glossary | None = None,
-        max_segments: int | None = None,
+        max_sentences: int | None = None,
         count: int = 1,
         with_confidence: bool = False,
-    ) -> tuple[list[Translation], list[list[list[Span]]]]:
+    ) -> tuple[list[Translation], list[list[list[Fragment]]]]:
         """Translate texts by a route, each with ``count`` - 1 alternatives; two models have no confidence.
 
         Returns the translations, and for each its text and those of its alternatives with their markup.
@@ -71,15 +72,15 @@ class RequestModels:
             raise Refusal("a glossary needs a model of both languages, and here two models are chained")
         detected: list[str | None] = [None] * len(texts)
         for translator in earlier:
-            between = translator.translate(map(text_of, texts), max_segments=max_segments)
-            texts = [best for best, *_ in translator.move_spans(between, texts)]
+            between = translator.translate(map(text_of, texts), max_sentences=max_sentences)
+            texts = [best for best, *_ in move_markup(translator, between, texts)]
             detected = [each.detected for each in between]
         beam_size = max(last.config.decoding.beam_size, count)
         last = last.with_glossary(glossary).with_options(num_hypotheses=count, beam_size=beam_size)
-        found = last.translate(map(text_of, texts), max_segments=max_segments)
-        moved = last.move_spans(found, texts)
+        found = last.translate(map(text_of, texts), max_sentences=max_sentences)
+        moved = move_markup(last, found, texts)
         if with_confidence and not earlier:
-            found = self.model(route[-1]).translator.with_confidence(found)
+            found = translations_with_confidence(self.model(route[-1]).translator, found)
         if earlier:  # what another language is, the first model knows
             found = [replace(each, detected=language) for each, language in zip(found, detected, strict=True)]
         return found, moved

@@ -4,7 +4,9 @@ import hashlib
 import re
 import unicodedata
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -18,6 +20,10 @@ _FRAMING = frozenset((PAD, START, END))
 # which command-line arguments may contain but UTF-8 cannot.
 _BLANK = re.compile(r"[\x00-\x1f\x7f-\x9f]|[^\S ]")
 _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u2060\ufeff\ud800-\udfff]")
+
+
+_MIN_SCRIPT_SHARE = 0.01
+"""Of the letters in a vocabulary. Rarer scripts are those of names in other languages."""
 
 
 def suppressed_ids(config: TokenizerConfig) -> list[int]:
@@ -55,6 +61,16 @@ class Tokenizer(ABC):
         """SHA-256 checksum in hexadecimal; equal for tokenizers that encode identically."""
         return hashlib.sha256(self._content).hexdigest()
 
+    @cached_property
+    def scripts(self) -> frozenset[str]:
+        """The scripts of the language, such as LATIN, by the letters of the vocabulary."""
+        counts: Counter[str] = Counter()
+        for char, count in Counter("".join(self.vocabulary[len(SPECIAL_PIECES) :])).items():
+            if char.isalpha():
+                counts[script_of(char)] += count
+        least = _MIN_SCRIPT_SHARE * counts.total()
+        return frozenset(script for script, count in counts.items() if count >= least)
+
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """Return the token of each id."""
         return [self.vocabulary[token] for token in ids]
@@ -78,6 +94,12 @@ class Tokenizer(ABC):
     @abstractmethod
     def load(cls, folder: Path, names: Sequence[str]) -> list[Self]:
         """Load the tokenizers that :meth:`save` wrote under these names; the files are intact."""
+
+
+@lru_cache(maxsize=1 << 14)
+def script_of(letter: str) -> str:
+    """The script of a letter, such as LATIN, by its name in Unicode."""
+    return unicodedata.name(letter, "").partition(" ")[0]
 
 
 def clean_text(text: str) -> str:

@@ -10,19 +10,20 @@ from pathlib import Path
 import tensorflow as tf
 
 from ptenmt.config import CheckpointConfig, Config
+from ptenmt.config.epochs import EpochSteps
 from ptenmt.data.batches import Batch, BatchPlan, memory_need
 from ptenmt.data.mixing import Mixture
-from ptenmt.epochs import EpochSteps
 from ptenmt.errors import OutputError
-from ptenmt.events import Event, OnDownload, StepDone, ValidationStep, Warned
+from ptenmt.progress import OnDownload
 from ptenmt.runs import Run, run_path
+from ptenmt.runs.weights import list_weights
 from ptenmt.training.distributed import Workers, prepare
+from ptenmt.training.events import Event, StepDone, ValidationStep, Warned
 from ptenmt.training.input_pipeline import epoch_steps
 from ptenmt.training.model_selection import Validator, num_total_steps, num_validations
 from ptenmt.training.preparation import TrainingInputs
 from ptenmt.training.state import peak_memory
 from ptenmt.training.trainer import Trainer
-from ptenmt.weights import list_weights
 
 MAX_STEPS = 40
 _ENOUGH_SECONDS = 15.0

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from ptenmt.config.epochs import EpochSteps
 from ptenmt.data.batches import Batch, BatchPlan
-from ptenmt.epochs import EpochSteps
 
 _PREFETCHED_BATCHES = 4
 _SPECS = (

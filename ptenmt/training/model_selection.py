@@ -7,15 +7,15 @@ from collections.abc import Generator, Iterator
 from typing import Protocol
 
 from ptenmt.config import Config, ValidationConfig
+from ptenmt.config.epochs import EpochSteps
 from ptenmt.data.batches import BatchPlan
-from ptenmt.epochs import EpochSteps
-from ptenmt.events import Scores, Validated, ValidationStep
-from ptenmt.history import History, rank
 from ptenmt.runs import Run
+from ptenmt.runs.history import History, rank
+from ptenmt.runs.weights import keep_best
+from ptenmt.training.events import Scores, Validated, ValidationStep
 from ptenmt.training.input_pipeline import epoch_steps
 from ptenmt.training.optimizer import averaged
 from ptenmt.training.state import TrainingState
-from ptenmt.weights import keep_best
 
 _NUM_RECENT_VALIDATIONS = 3  # an early model's translations have other lengths
 

@@ -16,11 +16,12 @@ from ptenmt.data.mixing import Mixture
 from ptenmt.data.store import CorpusCache
 from ptenmt.data.word_windows import Predicts, WordWindows, read_prose, split_for_windows
 from ptenmt.errors import DataError
-from ptenmt.events import CorpusReady, OnDownload, Sample, Scores, ValidationStep
 from ptenmt.model.next_word import NextWordModel
+from ptenmt.progress import OnDownload
 from ptenmt.tokenizers import SPECIAL_PIECES, START, TokenizerPair, load_tokenizers
 from ptenmt.tokenizers.pair import train_tokenizer
 from ptenmt.training.distributed import Workers
+from ptenmt.training.events import CorpusReady, Sample, Scores, ValidationStep
 from ptenmt.training.task import HeldOutLoss, Split, Task
 
 NUM_SAMPLES = 2

@@ -9,19 +9,20 @@ import keras
 import tensorflow as tf
 
 from ptenmt.config import Config
+from ptenmt.config.epochs import EpochSteps
 from ptenmt.config.loading import fixed_differences, flat_options, show_value
+from ptenmt.config.schedule import num_warmup_steps
 from ptenmt.data.augmentation import tokenizer_symbols
 from ptenmt.data.batches import BatchPlan, TrainingPairs
 from ptenmt.data.corpora import fetch_corpora
 from ptenmt.data.store import corpus_cache
 from ptenmt.data.text import preparation_differences
-from ptenmt.epochs import EpochSteps
 from ptenmt.errors import ConfigError, RunError
-from ptenmt.events import Event, OnDownload, Warned
+from ptenmt.progress import OnDownload
 from ptenmt.runs import Run, check_task, find_run
-from ptenmt.schedule import num_warmup_steps
+from ptenmt.runs.trained_model import TrainedModel, assign_weights
 from ptenmt.tokenizers import require_symbols
-from ptenmt.trained_model import TrainedModel, assign_weights
+from ptenmt.training.events import Event, Warned
 from ptenmt.training.input_pipeline import epoch_steps
 from ptenmt.training.model_selection import num_total_steps
 from ptenmt.training.next_word_task import NextWordTask

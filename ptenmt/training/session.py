@@ -8,19 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from ptenmt.config import Config
-from ptenmt.ctranslate2_export import ctranslate2_model, why_not_ctranslate2
 from ptenmt.errors import PtenmtError, RunError, TrainingError
-from ptenmt.events import CurvePoint, Event, OnDownload, StepDone, Stopped, TrainingStarted, Validated, Warned
-from ptenmt.history import History
+from ptenmt.model.ctranslate2_model import why_not_ctranslate2
+from ptenmt.progress import OnDownload
 from ptenmt.runs import Run, run_path, set_aside
-from ptenmt.trained_model import TrainedModel
+from ptenmt.runs.ctranslate2_cache import ctranslate2_model
+from ptenmt.runs.history import History
+from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.runs.weights import list_weights
+from ptenmt.signals import StopSignals
+from ptenmt.tokenizers import TokenizerPair
 from ptenmt.training.distributed import Workers, find_cluster, prepare
+from ptenmt.training.events import CurvePoint, Event, StepDone, Stopped, TrainingStarted, Validated, Warned
 from ptenmt.training.preparation import TrainingInputs
-from ptenmt.training.signals import StopSignals
-from ptenmt.training.task import Task
 from ptenmt.training.tensorboard import TensorBoard
 from ptenmt.training.trainer import Trainer
-from ptenmt.weights import list_weights
 
 SHARED_FOLDER_SECONDS = 60.0
 """How long a network file system may take to show workers what the chief wrote."""
@@ -51,7 +53,7 @@ def train(
     on_event: Callable[[Event], None] = lambda _event: None,
     on_download: OnDownload | None = None,
 ) -> TrainingResult:
-    """Train a run, or resume it from its latest checkpoint.
+    """Train the weights of a run, or resume from its latest checkpoint; see ``ptenmt.recipes.train``.
 
     In the main thread, SIGINT, SIGTERM and SIGHUP (a closed terminal) finish the current step, save and end
     the training; a second one exits immediately.
@@ -136,13 +138,11 @@ def _train(
         elif isinstance(event, StepDone | CurvePoint):
             stop.on_stop(trainer.stop)
         elif isinstance(event, Validated) and event.is_best and workers.is_chief:
-            cache_translator(config, run, task, inputs.warn)
+            cache_translator(config, run, task.tokenizers, inputs.warn)
         if board is not None:
             board.add(event)
         inputs.on_event(event)
     is_stopped = isinstance(event, Stopped)
-    if workers.is_chief:
-        cache_translator(config, run, task, inputs.warn, calibrates=not is_stopped)  # no signal waits for it
     if is_stopped:  # a signal to one worker stops all
         stop.received = next((number for number in workers.gather(stop.received) if number), None)
     return is_stopped
@@ -185,26 +185,16 @@ def _write_run(inputs: TrainingInputs, facts: dict[str, Any]) -> None:
 
 
 def cache_translator(
-    config: Config, run: Run, task: Task, warn: Callable[[str], None], *, calibrates: bool = False
+    config: Config, run: Run, tokenizers: TokenizerPair, warn: Callable[[str], None]
 ) -> None:
-    """Convert the best weights so far for CTranslate2, unless that is done already; errors are warnings.
-
-    The task chooses the layer that aligns words, which is recorded in the run, and if it ``calibrates``, fits
-    the confidence of translations.
-    """
+    """Convert the best weights so far for CTranslate2, unless that is done already; errors are warnings."""
     candidates = list_weights(run.weights_folder, "best")
-    if config.task != "translation" or not candidates:
+    if config.task != "translation" or why_not_ctranslate2(config.model) or not candidates:
         return
-    trained = TrainedModel(run, config, task.tokenizers, candidates, warn)
     try:
-        if (layer := task.alignment_layer(trained)) is not None:
-            run.record_alignment_layer(layer)
-        if not why_not_ctranslate2(config.model):
-            ctranslate2_model(trained)
-            if calibrates:
-                task.calibrate(trained)
+        ctranslate2_model(TrainedModel(run, config, tokenizers, candidates, warn))
     except PtenmtError as error:
-        warn(f"cannot prepare the best weights for translating: {error.message}")
+        warn(f"cannot convert the best weights for translating: {error.message}")
 
 
 def _check_shared(run: Run, workers: Workers) -> None:

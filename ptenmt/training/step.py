@@ -7,19 +7,16 @@ import tensorflow as tf
 from keras import ops
 
 from ptenmt.config import Config
+from ptenmt.config.schedule import learning_rate
 from ptenmt.errors import TrainingError
 from ptenmt.model.layers import dropout_seed
 from ptenmt.model.loss import TokenSums, real_positions, training_loss
 from ptenmt.model.next_word import TrainableModel
-from ptenmt.schedule import learning_rate
-from ptenmt.tokenizers import END
 from ptenmt.training.input_pipeline import MicroBatch, micro_batch_signature
 from ptenmt.training.optimizer import zeros
 from ptenmt.training.state import TrainingState
 
 LOSS_SCALE_GROWTH_INTERVAL = 2000  # finite steps after which the loss scale doubles
-SIMCUT_CUTOFF = 0.05
-"""Share of tokens that SimCut cuts off: the value of Gao et al. (2022) for IWSLT14."""
 
 
 class TrainStep:
@@ -151,7 +148,7 @@ class TrainStep:
         replica = tf.cast(context.replica_id_in_sync_group, tf.int64)
         draw = batch * context.num_replicas_in_sync + replica
         with tf.GradientTape() as tape, dropout_seed(config.seed, draw):
-            objective, sums = self._objective(source, target, draw)
+            objective, sums = self._objective(source, target)
             objective /= tokens
             if self._scales_loss:
                 objective *= tf.cast(state.loss_scale, tf.float32)
@@ -159,32 +156,13 @@ class TrainStep:
         gradients = [tf.convert_to_tensor(each) for each in tape.gradient(objective, self._weights)]
         return tf.stack([*sums, tf.cast(self._wants_stop, tf.float32)]), gradients
 
-    def _objective(self, source: Any, target: Any, draw: Any) -> tuple[Any, TokenSums]:
+    def _objective(self, source: Any, target: Any) -> tuple[Any, TokenSums]:
         """Teacher forcing: predict ``target[:, 1:]`` from ``target[:, :-1]``; returns objective and sums."""
-        options = self._config.training
-        if options.r_drop or options.simcut:
-            source, target = tf.tile(source, [2, 1]), tf.tile(target, [2, 1])
-        inputs, labels = (source, target[:, :-1]), target[:, 1:]
-        if options.simcut:
-            inputs = self._with_cutoff(*inputs, draw)
-        hidden = self._model.hidden(inputs, training=True)
+        labels = target[:, 1:]
+        hidden = self._model.hidden((source, target[:, :-1]), training=True)
         if not self._uses_xla:  # XLA needs fixed shapes
             hidden, labels = real_positions(hidden, labels)
-        return training_loss(self._model.final(hidden), labels, options)
-
-    def _with_cutoff(self, source: Any, target: Any, draw: Any) -> tuple[Any, Any]:
-        """SimCut's token cut-off: replace ids in the second half of [2B, S] and [2B, T] by -1.
-
-        Special tokens are kept; the authors' encoder keeps only the last position. Like dropout, a function
-        of seed and ``draw``.
-        """
-        ids = tf.concat([source, target], axis=1)
-        count, length = tf.shape(ids)[0], tf.shape(source)[1]
-        drawn = tf.random.stateless_uniform(tf.shape(ids), tf.stack([self._config.seed, draw]))
-        is_first_half = tf.range(count)[:, None] < count // 2
-        keep_mask = (drawn >= SIMCUT_CUTOFF) | (ids <= END) | is_first_half
-        ids = tf.where(keep_mask, ids, -1)
-        return ids[:, :length], ids[:, length:]
+        return training_loss(self._model.final(hidden), labels, self._config.training.label_smoothing)
 
     def _empty(self, accumulator: Any, new: Any) -> Any:
         """Add a last gradient to an accumulator, return the sum, and reset the accumulator to zero."""

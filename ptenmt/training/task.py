@@ -9,12 +9,11 @@ import tensorflow as tf
 
 from ptenmt.data.batches import Batch, TrainingPairs
 from ptenmt.data.mixing import Mixture
-from ptenmt.events import CorpusReady
 from ptenmt.model.loss import TokenSums, real_positions, token_sums
 from ptenmt.model.next_word import TrainableModel
 from ptenmt.tokenizers import TokenizerPair
-from ptenmt.trained_model import TrainedModel
 from ptenmt.training.distributed import Workers
+from ptenmt.training.events import CorpusReady
 from ptenmt.training.model_selection import Validator
 
 
@@ -60,13 +59,6 @@ class Task(Protocol):
 
     def sample_validator(self, model: Any) -> tuple[Validator, float]:
         """A validator of part of the split, and its share of the time of the whole one."""
-
-    def alignment_layer(self, trained: TrainedModel) -> int | None:  # noqa: ARG002
-        """Choose the layer that aligns words; None for a model that does not translate."""
-        return None
-
-    def calibrate(self, trained: TrainedModel) -> None:
-        """Fit the confidence of translations, unless that is done already for these weights."""
 
 
 class HeldOutLoss:

@@ -7,9 +7,9 @@ from typing import Any
 import tensorflow as tf
 
 from ptenmt.errors import OutputError
-from ptenmt.events import CheckpointSaved, CurvePoint, Event, StepDone, TrainingStarted, Validated
-from ptenmt.history import History
 from ptenmt.runs import Run
+from ptenmt.runs.history import History
+from ptenmt.training.events import CheckpointSaved, CurvePoint, Event, StepDone, TrainingStarted, Validated
 
 FOLDER = "tensorboard"
 _SCORES = "validation/"

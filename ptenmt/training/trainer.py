@@ -9,21 +9,21 @@ from dataclasses import asdict
 
 import tensorflow as tf
 
-from ptenmt import events
 from ptenmt.atomic_files import remove_unfinished
 from ptenmt.config import Config
 from ptenmt.data.batches import BatchPlan
 from ptenmt.errors import TrainingError
-from ptenmt.history import History
 from ptenmt.model.next_word import TrainableModel
 from ptenmt.runs import Run
+from ptenmt.runs.history import History
+from ptenmt.runs.weights import tidy_weights, write_weights
+from ptenmt.training import events
 from ptenmt.training.distributed import Workers
 from ptenmt.training.input_pipeline import InputPipeline, MicroBatch, epoch_steps
 from ptenmt.training.model_selection import ModelSelection, Validator, num_total_steps
 from ptenmt.training.optimizer import Adam
 from ptenmt.training.state import Checkpoints, TrainingState
 from ptenmt.training.step import TrainStep
-from ptenmt.weights import tidy_weights, write_weights
 
 SECONDS_BETWEEN_REPORTS = 0.25
 MAX_NONFINITE_IN_ROW = 10
@@ -89,7 +89,7 @@ class Trainer:
             return
         yield from self._validate()  # one that an earlier stop interrupted
         yield from self._finish_epoch()
-        while not (self._is_over() or self._stop_requested.is_set()):
+        while not (self._is_over() or self._may_stop()):
             with self._state.timed("data"):
                 batches = next(self._epoch_batches)
             self._update(batches)
@@ -99,7 +99,7 @@ class Trainer:
                 yield from self._finish_epoch()
                 if self._is_save_due():
                     yield from self._save()
-        yield from self._save()
+        yield from self._save_at_end()
         if self._selection.is_patience_exhausted():
             state = self._state
             yield events.PatienceExhausted(best_score=float(state.best_score), num_stale=int(state.stale))
@@ -115,6 +115,7 @@ class Trainer:
         if self._workers.count > 1:
             self._workers.agree(step=int(state.global_step), weights=state.checksum())
         self._num_reported_nonfinite = int(state.nonfinite)
+        state.most_nonfinite_in_row.assign(state.nonfinite_in_row)
         self._saved_position = None if restored is None else state.position()
         if self._workers.is_chief:
             remove_unfinished(self._run.path)
@@ -206,6 +207,7 @@ class Trainer:
                 "the loss or its gradients are not finite"
             )
             self._num_reported_nonfinite = num_nonfinite
+        state.most_nonfinite_in_row.assign(state.nonfinite_in_row)
 
     def _curve_point(self) -> events.CurvePoint:
         state = self._state
@@ -261,6 +263,22 @@ class Trainer:
             or (options.every_minutes is not None and minutes >= options.every_minutes)
         )
         return self._is_save_overdue and int(state.skipped_in_row) == 0
+
+    def _may_stop(self) -> bool:
+        """Whether a stop was requested, and the state can be saved: not right after a non-finite step."""
+        if not self._stop_requested.is_set():
+            return False
+        return int(self._state.skipped_in_row) == 0 or self._is_epoch_end()
+
+    def _save_at_end(self) -> Iterator[events.Event]:
+        """Save the last state, unless its step was not finite: it could replace a good checkpoint."""
+        if int(self._state.skipped_in_row) == 0:
+            yield from self._save()
+        elif self._state.position() != self._saved_position:
+            yield events.Warned(
+                message="the last step was not finite, so the state after it is not saved: "
+                "the last checkpoint is kept"
+            )
 
     def _save(self) -> Iterator[events.CheckpointSaved]:
         """Save the state and the latest weights, unless this position is saved already."""

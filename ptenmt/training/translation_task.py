@@ -11,7 +11,6 @@ import keras
 import tensorflow as tf
 
 from ptenmt.config import Config, DecodingConfig
-from ptenmt.ctranslate2_export import convert, why_not_ctranslate2
 from ptenmt.data.batches import (
     EncodedPairs,
     TrainingPairs,
@@ -26,20 +25,17 @@ from ptenmt.data.mixing import BidirectionalPairs, Mixture
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.store import CorpusCache, fingerprint
 from ptenmt.errors import OutputError
-from ptenmt.evaluation.reliability import calibrate
-from ptenmt.evaluation.scores import Scorer
-from ptenmt.evaluation.systems import System
-from ptenmt.evaluation.test_set import TestSet
-from ptenmt.events import CorpusReady, OnDownload, Sample, Scores, ValidationStep
-from ptenmt.inspection.alignment import choose_layer
+from ptenmt.model.ctranslate2_model import convert, why_not_ctranslate2
 from ptenmt.model.transformer import Transformer
+from ptenmt.progress import OnDownload
+from ptenmt.scoring.scores import Scorer
+from ptenmt.scoring.test_set import TestSet
 from ptenmt.tokenizers import UNK, TokenizerPair, load_tokenizers, suppressed_ids
-from ptenmt.trained_model import TrainedModel
 from ptenmt.training.distributed import Workers
+from ptenmt.training.events import CorpusReady, Sample, Scores, ValidationStep
 from ptenmt.training.task import HeldOutLoss, Split, Task
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.batching import BATCH_SENTENCES
-from ptenmt.translation.confidence import Calibration
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 
 NUM_SHOWN_PAIRS = 3
@@ -201,16 +197,6 @@ class TranslationTask(Task):
         """Scores a live model on the validation pairs."""
         pairs, (encoded, _) = self._corpus.validation, self._encoded_validation
         return TranslationValidator(self._config, model, self.tokenizers, pairs, encoded, workers)
-
-    def alignment_layer(self, trained: TrainedModel) -> int:
-        """Choose it on the validation pairs."""
-        return choose_layer(trained, self._corpus.validation)
-
-    def calibrate(self, trained: TrainedModel) -> None:
-        """Fit it on the validation pairs."""
-        if Calibration.load(trained.run, trained.info.checksum, lambda _stale: None) is None:
-            system = System(trained=trained, translator=Translator.from_trained_model(trained))
-            calibrate(system, self._corpus.validation)
 
     def sample_validator(self, model: Transformer) -> tuple[TranslationValidator, float]:
         """A validator of the longest pairs of each third, a batch each, and their share of all."""

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import Any
 
-from ptenmt import __version__
+from ptenmt._version import __version__
 from ptenmt.data.language_identification import language_check
 from ptenmt.data.readers import tsv_line
 from ptenmt.data.text import spacing

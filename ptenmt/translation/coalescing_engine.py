@@ -12,11 +12,21 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ptenmt.errors import ConfigError, PtenmtError
 from ptenmt.translation.batching import BATCH_SENTENCES
-from ptenmt.translation.engine import Engine, Hypothesis, PendingHypotheses, SearchRequest
+from ptenmt.translation.engine import (
+    Engine,
+    Hypothesis,
+    PendingHypotheses,
+    PendingScores,
+    SearchRequest,
+    attention_by_prefixes,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
 
 GATHERING_SECONDS = 0.003
 _PACE_DECAY = 0.9
@@ -33,7 +43,7 @@ class BusyError(PtenmtError):
 
 
 @dataclass(eq=False)
-class _Sentence:
+class _QueuedSentence:
     ids: Sequence[int]
     max_length: int
     target_prefix: Sequence[int]
@@ -62,7 +72,7 @@ class SentenceQueue:
         on_batch: Callable[[str, Sequence[float], int, int], None] = lambda *_figures: None,
     ) -> None:
         self._max_waiting, self._on_batch = max_waiting, on_batch
-        self._waiting: list[_Sentence] = []
+        self._waiting: list[_QueuedSentence] = []
         self._preparing: set[QueuedRequest] = set()  # admitted, with no sentence queued yet
         self._changed = threading.Condition()
         self._num_idle = 0
@@ -103,7 +113,7 @@ class SentenceQueue:
         seconds = num_waiting * self._seconds_per_sentence
         return BusyError(f"too busy: {num_waiting} sentences are waiting", seconds)
 
-    def add(self, sentences: Sequence[_Sentence], *, waits_for_room: bool) -> None:
+    def add(self, sentences: Sequence[_QueuedSentence], *, waits_for_room: bool) -> None:
         """Queue sentences of one request, in any number if no other request waits.
 
         Raises:
@@ -150,9 +160,9 @@ class SentenceQueue:
             started = time.perf_counter()
             try:
                 found = self._translate(batch)
-            except Exception as error:  # after any error, the requests must not wait forever
+            except Exception:  # whatever it is, no request may wait forever
                 for sentence in batch:
-                    sentence.hypotheses.set_exception(error)
+                    self._translate_alone(sentence)
                 continue
             seconds = (time.perf_counter() - started) / len(batch) / len(self._threads)
             self._seconds_per_sentence += (1 - _PACE_DECAY) * (seconds - self._seconds_per_sentence)
@@ -163,7 +173,7 @@ class SentenceQueue:
             for sentence, hypotheses in zip(batch, found, strict=True):
                 sentence.hypotheses.set_result(hypotheses)
 
-    def _next_batch(self) -> list[_Sentence]:
+    def _next_batch(self) -> list[_QueuedSentence]:
         """Wait for the next batch; empty once the queue is closed."""
         with self._changed:
             while not self._is_closed:
@@ -181,7 +191,7 @@ class SentenceQueue:
         self._changed.wait_for(lambda: self._is_closed or len(self._waiting) >= num_sentences, seconds)
         self._num_idle -= 1
 
-    def _take_batch(self) -> list[_Sentence]:
+    def _take_batch(self) -> list[_QueuedSentence]:
         """Take the sentence that has waited longest and similar ones, but leave a share to idle threads."""
         first = self._waiting[0]
         engine = first.engine.shared
@@ -200,7 +210,7 @@ class SentenceQueue:
         self._waiting = [sentence for sentence in self._waiting if sentence not in taken]
         return batch
 
-    def _translate(self, batch: Sequence[_Sentence]) -> list[list[Hypothesis]]:
+    def _translate(self, batch: Sequence[_QueuedSentence]) -> list[list[Hypothesis]]:
         """Translate a batch such that no result depends on the other sentences in it."""
         found = self._submit(batch, max(sentence.max_length for sentence in batch))
         for row, (sentence, hypotheses) in enumerate(zip(batch, found, strict=True)):
@@ -208,7 +218,16 @@ class SentenceQueue:
                 (found[row],) = self._submit([sentence], sentence.max_length)
         return found
 
-    def _submit(self, batch: Sequence[_Sentence], max_length: int) -> list[list[Hypothesis]]:
+    def _translate_alone(self, sentence: _QueuedSentence) -> None:
+        """Translate a sentence whose batch failed: only the request whose sentence fails gets the error."""
+        try:
+            (hypotheses,) = self._translate([sentence])
+        except Exception as error:
+            sentence.hypotheses.set_exception(error)
+        else:
+            sentence.hypotheses.set_result(hypotheses)
+
+    def _submit(self, batch: Sequence[_QueuedSentence], max_length: int) -> list[list[Hypothesis]]:
         sources, prefixes = [each.ids for each in batch], [each.target_prefix for each in batch]
         prefixes = prefixes if any(prefixes) else []
         return batch[0].engine.shared.submit(
@@ -260,7 +279,7 @@ class CoalescingEngine:
         prefixes: Any = request.target_prefixes or [()] * len(request.sources)
         search = replace(request, sources=(), max_length=0, target_prefixes=())
         sentences = [
-            _Sentence(ids, request.max_length, prefix, search, self)
+            _QueuedSentence(ids, request.max_length, prefix, search, self)
             for ids, prefix in zip(request.sources, prefixes, strict=True)
         ]
         queue, waits_for_room = self.request.queue, self.request.max_pending_sentences is not None
@@ -272,6 +291,16 @@ class CoalescingEngine:
                 return [sentence.hypotheses.result() for sentence in sentences]
 
         return wait
+
+    def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> PendingScores:
+        """Score with the shared engine."""
+        return self.shared.score(sources, targets)
+
+    def attention(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> "list[np.ndarray]":
+        """The attention with which the decoder is fed targets; they are queued as ``submit`` does it."""
+        return attention_by_prefixes(self, sources, targets)
 
     def seeded(self, seed: int) -> Self:
         """Not supported: the random numbers of a sentence would depend on other requests."""

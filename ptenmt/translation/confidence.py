@@ -8,15 +8,12 @@ import json
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain
 from operator import mul
 from statistics import fmean
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from ptenmt.atomic_files import json_text, write_text
 from ptenmt.runs import Run
-from ptenmt.tokenizers import END
-from ptenmt.translation.postprocessing import Translation
 from ptenmt.translation.word_alignment import matching_words, words_of, words_of_tokens
 
 _NUM_STEPS = 20
@@ -87,23 +84,6 @@ class Calibration:
         lengths = [len(each.log_probs) for each in sentences]
         values = [1 / (1 + math.exp(-max(logit, -30.0))) for logit in logits]
         return round(fmean(values, lengths), _DECIMALS)
-
-
-def score_sentences(
-    engine: Any, translations: Sequence[Translation], max_positions: int
-) -> list[list[ScoredSentence]]:
-    """Score the sentences of each translation that have words."""
-    pairs = [
-        [
-            (each.segment.ids, each.ids if END in each.ids else [*each.ids[:max_positions], END])
-            for each in translation.segments
-            if not each.segment.is_blank
-        ]
-        for translation in translations
-    ]
-    columns = [list(column) for column in zip(*chain(*pairs), strict=True)]
-    scores = iter(engine.score(*columns)() if columns else ())
-    return [[ScoredSentence(source, target, next(scores)) for source, target in of_text] for of_text in pairs]
 
 
 def word_probabilities(

@@ -2,23 +2,30 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import ctranslate2
 
 from ptenmt.atomic_files import temporary_folder
 from ptenmt.config import DecodingConfig
-from ptenmt.ctranslate2_export import CTranslate2Model, nearest_quantization
 from ptenmt.errors import ConfigError, ExportError
+from ptenmt.model.ctranslate2_model import CTranslate2Model, nearest_quantization
 from ptenmt.processes import available_cores
 from ptenmt.tokenizers import PAD, SPECIAL_PIECES, START, TokenizerPair
 from ptenmt.translation.batching import BATCH_SENTENCES, BATCH_TOKENS
-from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
+from ptenmt.translation.engine import (
+    Hypothesis,
+    PendingHypotheses,
+    PendingScores,
+    SearchRequest,
+    attention_by_prefixes,
+)
 
-PendingScores = Callable[[], list[list[float]]]
-"""Waits for the log-probabilities of the tokens of each target, [END] included."""
+if TYPE_CHECKING:
+    import numpy as np
+
 PENDING_BATCHES_PER_THREAD = 8
 """Enough that no thread idles while texts are read."""
 
@@ -74,8 +81,10 @@ class CTranslate2Engine:
     def submit(self, request: SearchRequest) -> PendingHypotheses:
         """Start to translate a batch."""
         options = request.options
-        # Greedy search with a coverage penalty fails unless attention is requested.
-        needs_attention = request.with_attention or options.coverage_penalty != 0
+        # With several beams and several sentences, CTranslate2 mixes up the first token's attention: beam
+        # search is followed by a pass for it. With a coverage penalty, the search itself needs attention.
+        is_beam_search = options.beam_size > 1 and not options.coverage_penalty
+        needs_attention = (request.with_attention and not is_beam_search) or options.coverage_penalty != 0
         arguments = self._arguments(options)
         if request.next_token_alternatives:
             arguments |= {
@@ -90,16 +99,29 @@ class CTranslate2Engine:
             max_decoding_length=request.max_length,
             return_attention=needs_attention,
             return_scores=request.with_scores,
-            # With several beams and several sentences, the first token's attention is mixed up.
             max_batch_size=1 if needs_attention and options.beam_size > 1 else 0,
             **arguments,
         )
 
         def wait() -> list[list[Hypothesis]]:
             penalty = options.length_penalty if request.next_token_alternatives else 0.0
-            return [self._hypotheses(_result(each), request.with_attention, penalty) for each in pending]
+            with_attention = request.with_attention and needs_attention
+            found = [self._hypotheses(_result(each), with_attention, penalty) for each in pending]
+            if not request.with_attention or with_attention:
+                return found
+            sources = [source for source, own in zip(request.sources, found, strict=True) for _ in own]
+            matrices = iter(self.attention(sources, [hypothesis.ids for own in found for hypothesis in own]))
+            return [
+                [replace(each, attention=next(matrices)) for each in of_sentence] for of_sentence in found
+            ]
 
         return wait
+
+    def attention(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> "list[np.ndarray]":
+        """The attention with which the decoder is fed targets; see ``Engine``."""
+        return attention_by_prefixes(self, sources, targets)
 
     def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> PendingScores:
         """Start to score targets by teacher forcing; ids of both sides from [START] to [END]."""

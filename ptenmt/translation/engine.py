@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 EngineName = Literal["auto", "ctranslate2", "keras"]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Hypothesis:
-    """A candidate translation of a segment."""
+    """A candidate translation of a sentence."""
 
     ids: list[int]
     """[START] first; [END] last if it was generated."""
@@ -25,6 +25,11 @@ class Hypothesis:
     attention: "np.ndarray | None" = field(default=None, compare=False)
     """If requested, the cross-attention of ``Engine.alignment_layer``, averaged over its heads: [T, S] from
     each generated token to the source; a row sums to 1."""
+
+    generated: str = field(default="", compare=False)
+    """What the model wrote, decoded and detokenized (postprocessing.py)."""
+    raw: str = field(default="", compare=False)
+    """The same with the spacing of the training corpus."""
 
     @property
     def is_complete(self) -> bool:
@@ -59,6 +64,10 @@ PendingHypotheses = Callable[[], list[list[Hypothesis]]]
 """Waits for the hypotheses of each sentence of a batch, best first."""
 
 
+PendingScores = Callable[[], list[list[float]]]
+"""Waits for the log-probabilities of the tokens of each target, [END] included."""
+
+
 class Engine(Protocol):
     """Translates token ids to token ids."""
 
@@ -79,5 +88,44 @@ class Engine(Protocol):
     def submit(self, request: SearchRequest) -> PendingHypotheses:
         """Start to translate a batch; ConfigError if the engine does not support an option."""
 
+    def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], /) -> PendingScores:
+        """Start to score targets by teacher forcing; ids of both sides from [START] to [END].
+
+        Raises:
+            ConfigError: The engine does not score.
+        """
+
+    def attention(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> "list[np.ndarray]":
+        """The attention of ``Hypothesis`` [T, S] with which the decoder is fed each target.
+
+        ids of both sides from [START], sources to [END].
+        """
+
     def seeded(self, seed: int) -> Self:
         """The same engine with its random number generator reset; ConfigError if it does not sample."""
+
+
+def attention_by_prefixes(
+    engine: Engine, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+) -> "list[np.ndarray]":
+    """``Engine.attention`` of an engine that takes target prefixes: all but the last token of a target."""
+    matrices: dict[int, np.ndarray] = {}
+    order = sorted(range(len(sources)), key=lambda row: len(targets[row]))
+    while order:
+        longest = max(len(targets[order[-1]]), len(sources[order[-1]]))
+        size = max(1, min(engine.batch_sentences, engine.batch_tokens // longest))
+        rows, order = order[-size:], order[:-size]
+        request = SearchRequest(
+            [sources[row] for row in rows],
+            len(targets[rows[-1]]) - 1,
+            DecodingConfig(beam_size=1),
+            target_prefixes=[targets[row][1:-1] for row in rows],
+            with_attention=True,
+            with_scores=False,
+        )
+        for row, (forced, *_) in zip(rows, engine.submit(request)(), strict=True):
+            assert forced.attention is not None
+            matrices[row] = forced.attention[: len(targets[row]) - 1]
+    return [matrices[row] for row in range(len(sources))]

@@ -10,10 +10,9 @@ import tensorflow as tf
 from ptenmt.config import DecodingConfig
 from ptenmt.data.store import RaggedIds
 from ptenmt.errors import ConfigError
+from ptenmt.model.ctranslate2_model import default_alignment_layer
 from ptenmt.model.transformer import DecoderState, Transformer
-from ptenmt.tokenizers import PAD
-from ptenmt.trained_model import default_alignment_layer
-from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
+from ptenmt.translation.engine import Hypothesis, PendingHypotheses, PendingScores, SearchRequest
 from ptenmt.translation.search import Ranked, beam_search, greedy_search
 
 _HINT = "leave it out, or use the engine ctranslate2 if it can express the model"
@@ -53,9 +52,35 @@ class KerasEngine:
             num = len(request.sources)
             padded = RaggedIds(request.sources).padded()  # [B, S]
             found = self._decode(padded, [request.max_length] * num, request.options)
-            return self._with_attention(padded, found) if request.with_attention else found
+            if not request.with_attention:
+                return found
+            sources = [source for source, own in zip(request.sources, found, strict=True) for _ in own]
+            matrices = iter(self.attention(sources, [hypothesis.ids for own in found for hypothesis in own]))
+            return [
+                [replace(each, attention=next(matrices)) for each in of_sentence] for of_sentence in found
+            ]
 
         return translate
+
+    def attention(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> list[np.ndarray]:
+        """The attention with which the decoder is fed targets; see ``Engine``."""
+        matrices: list[np.ndarray] = []
+        for first in range(0, len(sources), self.batch_sentences):
+            rows = slice(first, first + self.batch_sentences)
+            source, fed = RaggedIds(sources[rows]), RaggedIds(ids[:-1] for ids in targets[rows])
+            weights = self._attention(*(tf.constant(ids.padded(), tf.int64) for ids in (source, fed)))
+            cross = weights[f"decoder_layer{self.alignment_layer}_block2"].numpy()  # [B, H, T, S]
+            matrices += [
+                matrix[:length, :width]
+                for matrix, length, width in zip(cross.mean(axis=1), fed.lengths, source.lengths, strict=True)
+            ]
+        return matrices
+
+    def score(self, _sources: Sequence[Sequence[int]], _targets: Sequence[Sequence[int]]) -> PendingScores:
+        """Not supported."""
+        raise ConfigError("the Keras engine does not score translations", "use --engine ctranslate2")
 
     def seeded(self, seed: int) -> Self:  # noqa: ARG002 — it has none
         """Not supported: this engine does not sample."""
@@ -86,18 +111,6 @@ class KerasEngine:
             num_hypotheses=options.num_hypotheses,
             length_penalty=penalty,
         )
-
-    def _with_attention(self, padded: np.ndarray, found: list[list[Hypothesis]]) -> list[list[Hypothesis]]:
-        rows = [row for row, hypotheses in enumerate(found) for _ in hypotheses]
-        target = RaggedIds(hypothesis.ids[:-1] for hypotheses in found for hypothesis in hypotheses)
-        weights = self._attention(tf.constant(padded[rows], tf.int64), tf.constant(target.padded(), tf.int64))
-        cross = weights[f"decoder_layer{self.alignment_layer}_block2"].numpy()  # [B·K, H, T, S]
-        num_source = (padded[rows] != PAD).sum(axis=1)
-        matrices = (
-            matrix[:length, :width]
-            for matrix, length, width in zip(cross.mean(axis=1), target.lengths, num_source, strict=True)
-        )
-        return [[replace(each, attention=next(matrices)) for each in hypotheses] for hypotheses in found]
 
     def _next_tokens(
         self, tokens: np.ndarray, state: DecoderState, count: int

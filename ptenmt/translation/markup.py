@@ -1,107 +1,148 @@
-"""Markup, such as bold words and links, moved to the translation of its text by word alignment."""
+"""Markup, such as bold words and links, moved to the translation of its text by word alignment.
+
+A marked-up text is a list of fragments. Like spans (spans.py), elements are put at the words that are aligned
+to theirs; where an empty element falls, the same vote decides.
+"""
 
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cache
-from itertools import accumulate, pairwise
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache, partial
+from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
 
 from ptenmt.data.placeholders import entity_pattern
 from ptenmt.tokenizers.words import word_pattern
-from ptenmt.translation.postprocessing import Alternative, TranslatedSegment
+from ptenmt.translation.postprocessing import TranslatedSentence, Translation
+from ptenmt.translation.spans import gap_votes, source_text
+from ptenmt.translation.translator import Translator
 from ptenmt.translation.word_alignment import Alignment, matching_words
 
-Path = tuple[int, ...]
+Elements = tuple[int, ...]
 """The numbers of the elements around a part of a text, outermost first; they increase in the text."""
-Span = tuple[str, Path]
+Fragment = tuple[str, Elements]
 """A part of a text, and the elements around it; the text of an empty element, such as an image, is empty."""
 
 
-class MarkedSegment(NamedTuple):
-    """A segment of a text, or the white space before one."""
+class MarkedSentence(NamedTuple):
+    """A sentence of a text, or the white space before one, and its translation."""
 
-    spans: list[Span]
-    text: str
-    to_align: TranslatedSegment | None = None
-    """The segment, if its words have to be aligned."""
-
-
-def text_of(spans: Sequence[Span]) -> str:
-    """The text of spans."""
-    return "".join(text for text, _ in spans)
+    fragments: list[Fragment]
+    translation: str
+    to_align: TranslatedSentence | None = None
+    """The sentence, if its words have to be aligned."""
 
 
-def marked_segments(spans: Sequence[Span], translation: Alternative) -> list[MarkedSegment]:
-    """Divide a text into its segments and the white space around them, in order."""
-    left = list(reversed(spans))
-    found: list[MarkedSegment] = []
-    for translated in translation.segments:
-        before, original = translated.segment.before, translated.segment.original
-        found.append(MarkedSegment(_taken(left, len(before), with_empty=False), before))
-        of_segment = _taken(left, len(original), with_empty=True)
-        is_simple = original == translated.text or len({path for _, path in of_segment}) <= 1
-        found.append(MarkedSegment(of_segment, translated.text, None if is_simple else translated))
-    return [*found, MarkedSegment(left[::-1], text_of(left[::-1]))]
+def move_markup(
+    translator: Translator, translations: Sequence[Translation], texts: Sequence[Sequence[Fragment]]
+) -> list[list[list[Fragment]]]:
+    """Move markup, such as bold words and links, to the translations of texts by word alignment.
+
+    Returns:
+        For each text the fragments of its best translation, then those of each alternative.
+    """
+    marked = [
+        [marked_sentences(fragments, ranked) for ranked in (translation, *translation.alternatives)]
+        for translation, fragments in zip(translations, texts, strict=True)
+    ]
+    to_align = [sentence.to_align for sentence in chain(*chain(*marked)) if sentence.to_align]
+    alignments = iter(_alignments(translator, to_align))
+    return [[moved(sentences, alignments) for sentences in of_text] for of_text in marked]
 
 
-def _taken(left: list[Span], length: int, *, with_empty: bool) -> list[Span]:
-    """Remove the first spans, from the end of a list; ``with_empty``: also the empty ones after them."""
-    found: list[Span] = []
+def _alignments(translator: Translator, sentences: Sequence[TranslatedSentence]) -> list[Alignment]:
+    """The attention with which the decoder is fed what the model wrote."""
+    sources = [translated.sentence.ids for translated in sentences]
+    matrices = translator.engine.attention(sources, [translated.hypothesis.ids for translated in sentences])
+    return [
+        Alignment(
+            source=source_text(sentence.original, sentence.spans)[0],
+            translation=hypothesis.generated,
+            source_tokens=translator.tokenizers.source.pieces(sentence.ids),
+            target_tokens=translator.tokenizers.target.pieces(hypothesis.ids[1:]),
+            weights=weights,
+        )
+        for (sentence, hypothesis, _, _), weights in zip(sentences, matrices, strict=True)
+    ]
+
+
+def text_of(fragments: Sequence[Fragment]) -> str:
+    """The text of fragments."""
+    return "".join(text for text, _ in fragments)
+
+
+def marked_sentences(fragments: Sequence[Fragment], translation: Translation) -> list[MarkedSentence]:
+    """Divide a text into its sentences and the white space around them, in order."""
+    left = list(reversed(fragments))
+    marked: list[MarkedSentence] = []
+    for translated in translation.sentences:
+        before, original = translated.sentence.before, translated.sentence.original
+        marked.append(MarkedSentence(_taken(left, len(before), with_empty=False), before))
+        own = _taken(left, len(original), with_empty=True)
+        is_simple = original == translated.text or len({path for _, path in own}) <= 1
+        marked.append(MarkedSentence(own, translated.text, None if is_simple else translated))
+    return [*marked, MarkedSentence(left[::-1], text_of(left[::-1]))]
+
+
+def _taken(left: list[Fragment], length: int, *, with_empty: bool) -> list[Fragment]:
+    """Remove the first fragments, from the end of a list; ``with_empty``: also the empty ones after them."""
+    taken: list[Fragment] = []
     while left and (length or (with_empty and not left[-1][0])):
         text, path = left.pop()
         if len(text) > length:
             left.append((text[length:], path))
-        found.append((text[:length], path))
-        length -= len(found[-1][0])
-    return found
+        taken.append((text[:length], path))
+        length -= len(taken[-1][0])
+    return taken
 
 
-def move_spans(segments: Sequence[MarkedSegment], alignments: Iterator[Alignment | None]) -> list[Span]:
-    """The spans of the translation of a text.
+def moved(sentences: Sequence[MarkedSentence], alignments: Iterator[Alignment]) -> list[Fragment]:
+    """The fragments of the translation of a text.
 
-    In each segment an element contains consecutive words, those aligned to its own as far as possible, inside
-    the element around it and beside its siblings. Empty elements, and those for which there is no word, stand
-    between words.
+    In each sentence an element contains consecutive words, those aligned to its own as far as possible,
+    inside the element around it and beside its siblings. Empty elements, and those for which there is no
+    word, stand between words.
 
     Args:
-        segments: Of the text.
-        alignments: The next one is that of the next segment that needs it; its texts may differ from the
-            segment's in entities, terms and capitals. None: words are aligned in order.
+        sentences: Of the text.
+        alignments: The next one is that of the next sentence that needs it; its texts may differ from the
+            sentence's in entities, terms and capitals.
     """
-    found: list[Span] = []
-    for spans, text, to_align in segments:
+    fragments: list[Fragment] = []
+    for own, translation, to_align in sentences:
         if to_align:
-            found += _moved(spans, text, next(alignments))
+            fragments += _moved(own, translation, next(alignments))
+        elif translation == text_of(own):
+            fragments += own
         else:
-            found += spans if text == text_of(spans) else [(text, path) for _, path in spans[:1]]
-    return _joined(found)
+            fragments += [(translation, path) for _, path in own[:1]]
+    return _joined(fragments)
 
 
-def _joined(spans: Sequence[Span]) -> list[Span]:
+def _joined(spans: Sequence[Fragment]) -> list[Fragment]:
     """The same with white space in the elements of both its neighbours; empty elements only once."""
     with_words = {element for text, path in spans if text.strip() for element in path}
     seen = set(with_words)
-    kept: list[Span] = []
+    kept: list[Fragment] = []
     for text, path in spans:
         if text or not seen.issuperset(path[-1:]):
             kept.append((text, path))
             seen.update(() if text else path)
     known = [None if text.isspace() and with_words.issuperset(path) else path for text, path in kept]
-    before = accumulate(known, _last_known, initial=Path())
-    after = list(accumulate(reversed(known), _last_known, initial=Path()))
+    before = accumulate(known, _last_known, initial=Elements())
+    after = list(accumulate(reversed(known), _last_known, initial=Elements()))
     return [
         (text, left[: num_shared(left, right)] if path is None else path)
         for (text, _), path, left, right in zip(kept, known, before, reversed(after[:-1]), strict=False)
     ]
 
 
-def _last_known(last: Path, path: Path | None) -> Path:
+def _last_known(last: Elements, path: Elements | None) -> Elements:
     return last if path is None else path
 
 
-def _moved(spans: Sequence[Span], text: str, alignment: Alignment | None) -> list[Span]:
+def _moved(spans: Sequence[Fragment], text: str, alignment: Alignment) -> list[Fragment]:
     """The spans of the translation of a segment; white space has no path yet."""
     source = text_of(spans)
     begins = list(accumulate((len(part) for part, _ in spans), initial=0))
@@ -120,7 +161,7 @@ def _moved(spans: Sequence[Span], text: str, alignment: Alignment | None) -> lis
     words = [(source[begin:end], path_at[begin]) for begin, end in source_words]
     paths = _paths(words, links, weights)
 
-    gaps = _Gaps(paths, links)
+    gaps = _Gaps(paths, partial(gap_votes, rows, columns, weights))
     placed = {element for path in paths for element in path}
     ends = [end for _, end in source_words]
     for (part, path), begin in zip(spans, begins, strict=False):
@@ -129,7 +170,7 @@ def _moved(spans: Sequence[Span], text: str, alignment: Alignment | None) -> lis
             num_placed = next((n for n, element in enumerate(path) if element not in placed), 0)
             follows = at > 0 and not source[at - 1].isspace()
             gaps.add(path, num_placed, bisect_right(ends, at), follows=follows)
-    found: list[Span] = []
+    found: list[Fragment] = []
     last_end = 0
     for row, (begin, end) in enumerate([*target_words, (len(text), len(text))]):
         before, after = gaps.spans(row)
@@ -138,11 +179,8 @@ def _moved(spans: Sequence[Span], text: str, alignment: Alignment | None) -> lis
     return [span for span in found if any(span)]
 
 
-def _weights(source: list[str], target: list[str], alignment: Alignment | None) -> list[list[float]]:
+def _weights(source: list[str], target: list[str], alignment: Alignment) -> list[list[float]]:
     """How much each target word (row) is aligned to each source word (column)."""
-    if alignment is None:
-        rows = [int(row * len(source) / len(target)) for row in range(len(target))]
-        return [[float(nearest == at) for at in range(len(source))] for nearest in rows]
     found = alignment.of_words()
     columns, rows = matching_words(source, found.source_words), matching_words(target, found.target_words)
     return [[found.weights[row][at] if row >= 0 <= at else 0.0 for at in columns] for row in rows]
@@ -167,9 +205,11 @@ def _links(source: list[str], target: list[str], weights: list[list[float]]) -> 
     return links
 
 
-def _paths(words: Sequence[Span], links: Sequence[int | None], weights: Sequence[list[float]]) -> list[Path]:
+def _paths(
+    words: Sequence[Fragment], links: Sequence[int | None], weights: Sequence[list[float]]
+) -> list[Elements]:
     """The path of each target word, given the source words; those whose words are aligned choose first."""
-    paths: list[Path] = [()] * len(links)
+    paths: list[Elements] = [()] * len(links)
 
     def assign(columns: Collection[int], rows: Collection[int], depth: int) -> None:
         elements: dict[int, dict[int, None]] = defaultdict(dict)
@@ -209,28 +249,27 @@ def _best_range(scores: Sequence[tuple[int, int]]) -> list[int]:
 
 
 class _Gaps:
-    """The empty elements between the words of a translation, given their paths and source words."""
+    """The empty elements between the words of a translation, given their paths and votes for gaps."""
 
-    def __init__(self, paths: Sequence[Path], links: Sequence[int | None]) -> None:
-        self._paths, self._links = [(), *paths, ()], links
-        self._gaps: dict[Path, int] = {}
-        self._elements: dict[int, list[tuple[bool, Path]]] = defaultdict(list)
-        self._find = cache(self._gap)
+    def __init__(self, paths: Sequence[Elements], votes: Callable[[int], list[float]]) -> None:
+        self._paths, self._votes = [(), *paths, ()], votes
+        self._gaps: dict[Elements, int] = {}
+        self._elements: dict[int, list[tuple[bool, Elements]]] = defaultdict(list)
 
-    def add(self, path: Path, num_placed: int, position: int, *, follows: bool) -> None:
+    def add(self, path: Elements, num_placed: int, position: int, *, follows: bool) -> None:
         """Add the last element of a path, of which ``num_placed`` have words; the others stay around it.
 
         It stands after ``position`` source words, and ``follows`` one without a space between.
         """
         outermost = path[: num_placed + 1]
         if outermost not in self._gaps:
-            self._gaps[outermost] = self._find(position, path[:num_placed], follows)
+            self._gaps[outermost] = self._gap(position, path[:num_placed], follows)
         self._elements[self._gaps[outermost]].append((follows, path))
 
-    def spans(self, row: int) -> tuple[list[Span], list[Span]]:
+    def spans(self, row: int) -> tuple[list[Fragment], list[Fragment]]:
         """The empty elements in the gap before a word: those before the space, and those after it."""
         left, right = self._paths[row : row + 2]
-        before, after = list[tuple[int, Path]](), list[tuple[int, Path]]()
+        before, after = list[tuple[int, Elements]](), list[tuple[int, Elements]]()
         for follows, path in self._elements[row]:
             near, far = num_shared(path, left), num_shared(path, right)
             if (near, follows) > (far, False):
@@ -239,10 +278,9 @@ class _Gaps:
                 after.append((far, path))
         return [("", path) for _, path in sorted(before)], [("", path) for _, path in sorted(after)]
 
-    def _gap(self, position: int, parent: Path, follows: bool) -> int:
-        """The gap inside the parent with most words on the side of it of those they are linked to."""
-        votes = (0 if link is None else 1 if link < position else -1 for link in self._links)
-        totals = list(accumulate(votes, initial=0))
+    def _gap(self, position: int, parent: Elements, follows: bool) -> int:
+        """The gap inside the parent that most words vote for."""
+        totals = self._votes(position)
         allowed = [
             row
             for row, (left, right) in enumerate(pairwise(self._paths))
@@ -252,7 +290,7 @@ class _Gaps:
         return max(reversed(allowed) if follows else allowed, key=totals.__getitem__)
 
 
-def num_shared(path: Path, other: Path) -> int:
+def num_shared(path: Elements, other: Elements) -> int:
     """How many elements two paths share."""
     return next(
         (n for n, (one, two) in enumerate(zip(path, other, strict=False)) if one != two),

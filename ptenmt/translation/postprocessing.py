@@ -5,32 +5,37 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ptenmt.config import Config
+from ptenmt.data.placeholders import PLACEHOLDERS
 from ptenmt.data.text import TextPreparation, detokenize_tokens, repair_wordpiece
-from ptenmt.tokenizers import END, PAD, START, UNK, Tokenizer, TokenizerPair
+from ptenmt.tokenizers import END, PAD, START, UNK, TokenizerPair
 from ptenmt.tokenizers.words import WordTokenizer
 from ptenmt.translation.engine import Hypothesis
-from ptenmt.translation.segmentation import Segment, SegmentedText
+from ptenmt.translation.safeguards import Safeguard
+from ptenmt.translation.sentence import SegmentedText, Sentence
+from ptenmt.translation.spans import placed, source_text
+from ptenmt.translation.word_alignment import word_weights, words_of
 
 
-class TranslatedSegment(NamedTuple):
-    """A segment and its translation."""
+class TranslatedSentence(NamedTuple):
+    """A sentence, a hypothesis of it, and the translation that it became."""
 
-    segment: Segment
+    sentence: Sentence
+    hypothesis: Hypothesis
     text: str
-    ids: list[int]
     confidence: float | None = None
     """See ``Translation.confidence``."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Alternative:
-    """A translation of a text."""
+class Translation:
+    """A text and a translation of it."""
 
+    source: str
     text: str
     raw: str
     """The translation with the spacing of the training corpus."""
     tokens: list[str]
-    """[START] first, [END] last if it was generated; the same for each segment of a long text."""
+    """[START] first, [END] last if it was generated; the same for each sentence of a text."""
     ids: list[int] = field(default_factory=list, repr=False)
     """The ids of the tokens; where ``tokens`` has a word copied from the source, [UNK]."""
     is_complete: bool
@@ -40,22 +45,15 @@ class Alternative:
     better. NaN if it was not requested."""
     probability: float | None = None
     """Of a next-token alternative: the probability of that token."""
-    segments: list[TranslatedSegment] = field(default_factory=list, repr=False, compare=False)
-    """The segments of the text and their translations, in order."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Translation(Alternative):
-    """A text and its best translation."""
-
-    source: str
+    sentences: list[TranslatedSentence] = field(default_factory=list, repr=False, compare=False)
+    """The sentences of the text and their translations, in order."""
+    alternatives: "list[Translation]" = field(default_factory=list)
+    """The other translations, best first: ``decoding.num_hypotheses`` - 1."""
     confidence: float | None = None
-    """The expected sentence chrF / 100; None: see ``Translator.with_confidence``."""
+    """The expected sentence chrF / 100; None: see ``with_confidence``."""
     words: list[tuple[str, float | None]] = field(default_factory=list)
     """With a confidence, the words and marks of the translation, each with the product of the probabilities
     of its tokens, given those before them; None for one that the model did not generate, e.g. an entity."""
-    alternatives: list[Alternative] = field(default_factory=list)
-    """The other translations, best first: ``decoding.num_hypotheses`` - 1."""
     is_retried: bool = False
     """Whether a sentence was translated a second time: the first translation looped, reached the length limit
     or lost an entity."""
@@ -69,119 +67,125 @@ class Translation(Alternative):
     """The text's share of the time its batches took."""
 
 
-def mean_log_probability(translation: Alternative, length_penalty: float) -> float:
+def mean_log_probability(translation: Translation, length_penalty: float) -> float:
     """The mean log-probability of a translation's tokens, [END] included, from a score with this penalty."""
     num_tokens = max(len(translation.ids) - translation.ids.count(START), 1)
     return float(translation.score * num_tokens ** (length_penalty - 1))
 
 
 class Postprocessor:
-    """Detokenizes hypotheses and joins the segments of a text."""
+    """Decodes hypotheses, puts what becomes of spans into them, and joins the sentences of a text."""
 
-    def __init__(self, tokenizers: TokenizerPair, config: Config) -> None:
-        self._tokenizer: Tokenizer = tokenizers.target
-        self._source = source = tokenizers.source
+    def __init__(
+        self, tokenizers: TokenizerPair, config: Config, safeguards: Sequence[Safeguard] = ()
+    ) -> None:
+        self._tokenizers = tokenizers
+        source, target = tokenizers.source, tokenizers.target
         self._source_words = source.split if isinstance(source, WordTokenizer) else None
-        self._preparation = TextPreparation(config.data)
         self._language = config.data.languages[1]
         self._is_wordpiece = config.tokenizer.kind == "wordpiece"
-        split = self._tokenizer.splits_punctuation
-        self._join_tokens = detokenize_tokens if split else self._preparation.detokenize
+        preparation = TextPreparation(config.data)
+        self._join_tokens = detokenize_tokens if target.splits_punctuation else preparation.detokenize
         self._length_penalty = config.decoding.length_penalty
+        self._safeguards = safeguards
 
-    def n_best(
-        self, texts: Sequence[SegmentedText], hypotheses: Sequence[Sequence[Sequence[Hypothesis]]]
-    ) -> list[list[Alternative]]:
-        """Turn the hypotheses of each segment of each text into the n-best list of each text.
+    def decode(self, sentences: Sequence[Sentence]) -> None:
+        """Give each hypothesis of the sentences its text; decoding is fastest in one call."""
+        hypotheses = [hypothesis for sentence in sentences for hypothesis in sentence.hypotheses]
+        decoded = iter(self._tokenizers.target.decode([hypothesis.ids for hypothesis in hypotheses]))
+        for sentence in sentences:
+            for hypothesis in sentence.hypotheses:
+                raw = next(decoded)
+                if self._source_words and UNK in hypothesis.ids:
+                    spelled = zip(self.tokens(sentence, hypothesis), hypothesis.ids, strict=True)
+                    raw = " ".join(token for token, id in spelled if id not in (PAD, START, END))
+                hypothesis.raw = repair_wordpiece(raw) if self._is_wordpiece else raw
+                hypothesis.generated = self._join_tokens(hypothesis.raw, self._language)
 
-        It is as long as that of the segment with the most hypotheses; the others repeat their last.
+    def tokens(self, sentence: Sentence, hypothesis: Hypothesis) -> list[str]:
+        """The tokens of a hypothesis, with UNK replacement if the model has whole words."""
+        tokens = self._tokenizers.target.pieces(hypothesis.ids)
+        if not (self._source_words and UNK in hypothesis.ids):
+            return tokens
+        return _copy_unknown(self._source_words(sentence.text), hypothesis, tokens)
+
+    def _restored(self, sentence: Sentence, hypothesis: Hypothesis, text: str) -> str:
+        """The text of a hypothesis with the entities, terms and capitals of the sentence."""
+        if sentence.is_blank:
+            return sentence.text
+        if not sentence.spans:
+            return text
+        for safeguard in self._safeguards:
+            text = safeguard.restore(sentence, text)
+        source, aligned = source_text(sentence.original, sentence.spans)
+        if aligned and hypothesis.attention is not None:
+            source_words, words = words_of(source), words_of(text)
+            weights = word_weights(
+                hypothesis.attention,
+                (source_words, self._tokenizers.source.pieces(sentence.ids)),
+                (words, self._tokenizers.target.pieces(hypothesis.ids[1:])),
+            )
+            text = placed(words, source_words, weights, aligned)
+        masked = {span.source: span.target or "" for span in sentence.spans if span.source in PLACEHOLDERS}
+        return "".join(masked.get(char, char) for char in text) if masked else text
+
+    def n_best(self, source: str, text: SegmentedText) -> list[Translation]:
+        """The n-best list of a translated text: as long as that of the sentence with the most hypotheses.
+
+        The other sentences repeat their last hypothesis.
         """
-        pairs = [
-            (segment, hypothesis)
-            for text, of_text in zip(texts, hypotheses, strict=True)
-            for segment, of_segment in zip(text.segments, of_text, strict=True)
-            for hypothesis in of_segment
+        num_ranks = max(len(sentence.hypotheses) for sentence in text.sentences)
+        return [
+            self._join(
+                source,
+                text,
+                [
+                    (sentence, sentence.hypotheses[min(rank, len(sentence.hypotheses) - 1)])
+                    for sentence in text.sentences
+                ],
+            )
+            for rank in range(num_ranks)
         ]
-        detokenized = iter(self._detokenize(pairs))
-        found = []
-        for text, of_text in zip(texts, hypotheses, strict=True):
-            parts = [[next(detokenized) for _ in of_segment] for of_segment in of_text]
-            if len(parts) == 1 and not (text.segments[0].before or text.after):
-                found.append(parts[0])
-                continue
-            ranks = range(max(map(len, parts)))
-            found.append([self._join(text, [part[min(at, len(part) - 1)] for part in parts]) for at in ranks])
-        return found
 
     def unknown_words(self, text: SegmentedText) -> list[str]:
         """The distinct source words outside the vocabulary of a model of whole words."""
         if self._source_words is None:
             return []
         unknown: dict[str, None] = {}
-        for segment in text.segments:
-            if UNK in segment.ids:
-                # A truncated segment has fewer ids than words.
-                words = zip(self._source_words(segment.text), segment.ids[1:-1], strict=False)
+        for sentence in text.sentences:
+            if UNK in sentence.ids:
+                # A truncated sentence has fewer ids than words.
+                words = zip(self._source_words(sentence.text), sentence.ids[1:-1], strict=False)
                 unknown |= {word: None for word, token in words if token == UNK}
         return list(unknown)
 
-    def unconstrained(self, hypothesis: Hypothesis) -> str:
-        """The text of a hypothesis without what constraints put into it."""
-        (raw,) = self._tokenizer.decode([hypothesis.ids])
-        return self._join_tokens(repair_wordpiece(raw) if self._is_wordpiece else raw, self._language)
-
-    def _detokenize(self, pairs: Sequence[tuple[Segment, Hypothesis]]) -> list[Alternative]:
-        """Decode and detokenize hypotheses; copy unknown words."""
-        decoded = self._tokenizer.decode([hypothesis.ids for _, hypothesis in pairs])
-        join = self._join_tokens
-        alternatives = []
-        for (segment, hypothesis), decoded_text in zip(pairs, decoded, strict=True):
-            raw = decoded_text
-            tokens = self._tokenizer.pieces(hypothesis.ids)
-            if self._source_words and UNK in hypothesis.ids:
-                tokens = _copy_unknown(self._source_words(segment.text), hypothesis, tokens)
-                spelled = zip(tokens, hypothesis.ids, strict=True)
-                raw = " ".join(token for token, id in spelled if id not in (PAD, START, END))
-            if self._is_wordpiece:
-                raw = repair_wordpiece(raw)
-            text = join(raw, self._language)
-            if segment.is_blank:
-                text = raw = segment.text
-            elif segment.constraints is not None:
-                source_tokens, pieces = self._source.pieces(segment.ids), tokens[1:]
-                restored = {
-                    each: segment.constraints.restore(each, hypothesis.attention, source_tokens, pieces)
-                    for each in {text, raw}  # mostly the same
-                }
-                text, raw = restored[text], restored[raw]
-            alternatives.append(
-                Alternative(
-                    text=text,
-                    raw=raw,
-                    tokens=tokens,
-                    ids=hypothesis.ids,
-                    is_complete=hypothesis.is_complete,
-                    score=hypothesis.score,
-                    segments=[TranslatedSegment(segment, text, hypothesis.ids)],
-                )
-            )
-        return alternatives
-
-    def _join(self, text: SegmentedText, parts: Sequence[Alternative]) -> Alternative:
-        """Join the translations of a text's segments; blank ones do not count in the score."""
-        pairs = zip(text.segments, parts, strict=True)
-        non_blank = [part for segment, part in pairs if not segment.is_blank] or parts[:1]
-        lengths = [max(len(part.tokens) - 1, 1) for part in non_blank]
+    def _join(
+        self, source: str, text: SegmentedText, pairs: Sequence[tuple[Sentence, Hypothesis]]
+    ) -> Translation:
+        """Join the translations of a text's sentences; blank ones do not count in the score."""
+        texts = [self._restored(sentence, hypothesis, hypothesis.generated) for sentence, hypothesis in pairs]
+        raws = [
+            text
+            if hypothesis.raw == hypothesis.generated
+            else self._restored(sentence, hypothesis, hypothesis.raw)
+            for text, (sentence, hypothesis) in zip(texts, pairs, strict=True)
+        ]
+        counted = [pair for pair in pairs if not pair[0].is_blank] or pairs[:1]
+        lengths = [max(len(hypothesis.ids) - 1, 1) for _, hypothesis in counted]
         penalty = self._length_penalty
-        total = sum(part.score * length**penalty for part, length in zip(non_blank, lengths, strict=True))
-        return Alternative(
-            text=text.join([part.text for part in parts]),
-            raw=" ".join(part.raw for part in parts if part.raw),
-            tokens=[token for part in non_blank for token in part.tokens],
-            ids=[token for part in non_blank for token in part.ids],
-            is_complete=all(part.is_complete for part in parts),
-            score=total / sum(lengths) ** penalty,
-            segments=[segment for part in parts for segment in part.segments],
+        scores = [hypothesis.score for _, hypothesis in counted]
+        total = sum(score * length**penalty for score, length in zip(scores, lengths, strict=True))
+        return Translation(
+            source=source,
+            text=text.join(texts),
+            raw=" ".join(raw for raw in raws if raw),
+            tokens=[token for pair in counted for token in self.tokens(*pair)],
+            ids=[token for _, hypothesis in counted for token in hypothesis.ids],
+            is_complete=all(hypothesis.is_complete for _, hypothesis in pairs),
+            score=scores[0] if len(counted) == 1 else total / sum(lengths) ** penalty,
+            sentences=[
+                TranslatedSentence(*pair, translation) for pair, translation in zip(pairs, texts, strict=True)
+            ],
         )
 
 

@@ -1,28 +1,26 @@
-"""Splits texts into segments that fit the model, and joins their translations again.
+"""Splits texts into sentences that fit the model, and encodes them.
 
 The model is trained on sentences. A text is split into sentences (by sentencex of the Wikimedia Foundation);
 a sentence with more tokens than the model has positions is split at a clause boundary near its middle,
-recursively. The white space between segments is kept, so that a text keeps its layout, and so is a segment
+recursively. The white space between sentences is kept, so that a text keeps its layout, and so is a sentence
 without a word of the source language.
 """
 
 import re
-import unicodedata
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from itertools import chain
+from dataclasses import replace
 from textwrap import shorten
 
 from ptenmt.config import Config
 from ptenmt.data.placeholders import find_entities, without_entities
 from ptenmt.data.text import TextPreparation
 from ptenmt.errors import ConfigError
-from ptenmt.tokenizers import SPECIAL_PIECES, UNK, Tokenizer, TokenizerPair, encode_framed, frame
+from ptenmt.tokenizers import UNK, TokenizerPair, encode_framed, frame
+from ptenmt.tokenizers.base import script_of
 from ptenmt.tokenizers.words import WordTokenizer
-from ptenmt.translation.constraints import ConstrainedSource, Constrainer
-from ptenmt.translation.glossary import Glossary
+from ptenmt.translation.safeguards import Safeguard
+from ptenmt.translation.sentence import BLANK, SegmentedText, Sentence
+from ptenmt.translation.spans import source_text
 
 _ELLIPSIS = re.compile(r"…[\"'”’»)]*\s+(?=[\"'“‘«(]*[A-ZÀ-Þ])")
 """Ends a sentence before a capital; sentencex knows three full stops only."""
@@ -33,65 +31,22 @@ _UNREADABLE = re.compile(r"[\s\ud800-\udfff]")
 _NUM_FRAME_TOKENS = 2
 _MAX_CHARACTERS_PER_TOKEN = 8
 """More than any language needs; a longer text is split before it is tokenized."""
-_MIN_SCRIPT_SHARE = 0.01
-"""Of the letters in a vocabulary. Rarer scripts are those of names in other languages."""
-
-
-@dataclass(frozen=True)
-class Segment:
-    """The unit of translation."""
-
-    before: str
-    """The white space between the previous segment, or the start of the text, and this one."""
-    text: str
-    """The segment as the tokenizer reads it; the original, if there is nothing to translate."""
-    ids: list[int]
-    """[START] … [END]."""
-    constraints: ConstrainedSource | None = None
-    """What its translation must keep, if anything."""
-    is_retried: bool = False
-    """Whether it was translated a second time, because of a fault of the first translation."""
-    original: str = ""
-
-    @property
-    def is_blank(self) -> bool:
-        """Whether there is nothing to translate: the translation is ``text``."""
-        return len(self.ids) == _NUM_FRAME_TOKENS
-
-
-@dataclass
-class SegmentedText:
-    """A text in segments."""
-
-    segments: list[Segment]
-    after: str = ""
-    """The white space at the end of the text."""
-    is_split: bool = False
-    """Whether a sentence had to be split because it is longer than the model can read."""
-    detected: str | None = None
-    """The text's language, if it is surely another one than the run's source language."""
-
-    @property
-    def is_blank(self) -> bool:
-        """Whether there is nothing to translate."""
-        return all(segment.is_blank for segment in self.segments)
-
-    def join(self, translations: Sequence[str]) -> str:
-        """Join a translation for each segment with the white space of the source."""
-        parts = [segment.before + text for segment, text in zip(self.segments, translations, strict=True)]
-        return "".join(parts) + self.after
 
 
 class TextEncoder:
     """Encodes user input the way the training corpus was encoded."""
 
-    def __init__(self, tokenizers: TokenizerPair, config: Config, glossary: Glossary | None = None) -> None:
+    def __init__(
+        self, tokenizers: TokenizerPair, config: Config, safeguards: Sequence[Safeguard] = ()
+    ) -> None:
         self._tokenizers = tokenizers
         self._data = config.data
         self._max_length = config.model.max_positions
+        self._max_tokens = self._max_length - _NUM_FRAME_TOKENS
         self._splits_sentences = config.decoding.split_sentences
         self._preparation = TextPreparation(config.data)
-        self._constrainer = Constrainer(tokenizers.source, config, glossary)
+        self._copies_unknown = config.tokenizer.kind == "words"
+        self._safeguards = safeguards
 
     def prepare_source(self, text: str) -> str:
         """A source sentence as its tokenizer reads it."""
@@ -131,81 +86,133 @@ class TextEncoder:
         return ids
 
     def segment(
-        self,
-        texts: Sequence[str],
-        *,
-        is_prepared: bool = False,
-        is_sentence: bool = False,
-        max_segments: int | None = None,
+        self, texts: Sequence[str], *, is_prepared: bool = False, max_sentences: int | None = None
     ) -> list[SegmentedText]:
-        """Split texts into sentences, at most ``max_segments`` together; ConfigError if there are more.
+        """Split texts into sentences, at most ``max_sentences`` together; ConfigError if there are more.
 
         With ``is_prepared``, a text is a line of a prepared corpus: only what the model cannot read at once
-        is split; with ``is_sentence``, only that and lines.
+        is split.
         """
-        prepare = str if is_prepared else self.prepare_source
-        splits_sentences = self._splits_sentences and not (is_prepared or is_sentence)
-        split = [self._sentences(text, splits_sentences, is_line=is_prepared) for text in texts]
-        most = self._max_length - _NUM_FRAME_TOKENS
-
-        def read(sentence: str) -> tuple[str, ConstrainedSource | None]:
-            text = without_entities(sentence)
-            if len(text) > _MAX_CHARACTERS_PER_TOKEN * most or not self._has_words(text):
-                return "", None
-            constraints = None if is_sentence else self._constrainer.constrain(sentence)
-            return prepare(constraints.text if constraints else sentence), constraints
-
-        # Sentences that may fit are encoded in one call, which is fastest.
-        prepared = [read(sentence) for of_text, _ in split for _, sentence in of_text]
-        encoded = iter(self._tokenizers.source.encode([text for text, _ in prepared]))
-        may_fit = iter(prepared)
-        segmented = []
-        for of_text, after in split:
-            parts: list[list[Segment]] = []
-            for before, sentence in of_text:
-                ids, (text, constraints) = next(encoded), next(may_fit)
-                if ids and len(ids) <= most:
-                    framed = frame(ids, self._max_length)
-                    parts.append([Segment(before, text, framed, constraints, original=sentence)])
-                else:
-                    parts.append(list(self._fit(before, sentence, prepare)))
-            is_split = any(len(part) > 1 for part in parts)
-            segmented.append(SegmentedText(list(chain(*parts)), after, is_split))
-        num_segments = sum(not part.is_blank for text in segmented for part in text.segments)
-        if max_segments is not None and num_segments > max_segments:
+        split = [self._sentences(text, is_line=is_prepared) for text in texts]
+        segmented = self._encoded(split, self._safeguards, str if is_prepared else self.prepare_source)
+        num_sentences = sum(not sentence.is_blank for text in segmented for sentence in text.sentences)
+        if max_sentences is not None and num_sentences > max_sentences:
             raise ConfigError(
-                f"the text has {num_segments:,} sentences; {max_segments:,} are allowed",
+                f"the text has {num_sentences:,} sentences; {max_sentences:,} are allowed",
                 "send fewer at a time",
+            )
+        for safeguard in self._safeguards:
+            segmented = safeguard.read(texts, segmented)
+        return segmented
+
+    def single_sentence(self, text: str) -> SegmentedText:
+        """A text that is a sentence, as the model reads it without safeguards.
+
+        Raises:
+            ConfigError: It is several lines, or too long for the model.
+        """
+        (segmented,) = self._encoded([_with_edges(text.splitlines(keepends=True))], (), self.prepare_source)
+        if (count := len(segmented.sentences)) > 1:
+            raise ConfigError(
+                "alternatives and alignments need a single sentence, but there are "
+                f"{count} sentences in {shorten(text, 60, placeholder='…')!r}",
+                "give one sentence at a time",
             )
         return segmented
 
-    def segment_single(self, texts: Sequence[str]) -> list[SegmentedText]:
-        """Segment sentences; raises ConfigError for one that is several lines or too long for the model."""
-        segmented = self.segment(texts, is_sentence=True)
-        for text, each in zip(texts, segmented, strict=True):
-            if (count := len(each.segments)) > 1:
-                raise ConfigError(
-                    "alternatives and alignments need a single sentence, but there are "
-                    f"{count} segments in {shorten(text, 60, placeholder='…')!r}",
-                    "give one sentence at a time",
-                )
+    def encode(self, sentence: Sentence) -> Sentence:
+        """A sentence whose spans have changed, as the tokenizer reads it; blank if nothing is left."""
+        text = self.prepare_source(source_text(sentence.original, sentence.spans)[0])
+        (ids,) = self._tokenizers.source.encode([text])
+        return self._with_ids(sentence, text, ids)
+
+    def _encoded(
+        self,
+        split: Sequence[tuple[list[tuple[str, str]], str]],
+        safeguards: Sequence[Safeguard],
+        prepare: Callable[[str], str],
+    ) -> list[SegmentedText]:
+        """Encode the sentences of texts; those that may fit in one call, which is fastest."""
+
+        def read(sentence: Sentence) -> tuple[Sentence, str | None]:
+            if not self._may_fit(sentence.original):
+                return sentence, None
+            for safeguard in safeguards:
+                sentence = safeguard.before(sentence)
+            return sentence, prepare(source_text(sentence.original, sentence.spans)[0])
+
+        texts_read = [
+            [read(Sentence(original=original, before=before)) for before, original in sentences]
+            for sentences, _ in split
+        ]
+        encoded = iter(
+            self._tokenizers.source.encode([text or "" for texts in texts_read for _, text in texts])
+        )
+        segmented = []
+        for row, (texts, (_, after)) in enumerate(zip(texts_read, split, strict=True)):
+            sentences: list[Sentence] = []
+            for sentence, text in texts:
+                ids = next(encoded)
+                if text and ids and len(ids) <= self._max_tokens:
+                    sentences.append(self._with_ids(sentence, text, ids))
+                else:
+                    sentences += self._fitting(sentence.before, sentence.original, read)
+            numbered = [replace(one, row=row, number=number) for number, one in enumerate(sentences)]
+            segmented.append(SegmentedText(numbered, after, is_split=len(numbered) > len(texts)))
         return segmented
 
-    def _sentences(
-        self, text: str, splits_sentences: bool, *, is_line: bool
-    ) -> tuple[list[tuple[str, str]], str]:
+    def _fitting(
+        self, before: str, original: str, read: Callable[[Sentence], tuple[Sentence, str | None]]
+    ) -> Iterator[Sentence]:
+        """Split a sentence into some that the model can read."""
+        sentence = Sentence(original=original, before=before)
+        if not self._has_words(without_entities(original)):
+            yield self._with_ids(sentence, original, [])
+            return
+        sentence, text = read(sentence)
+        if text is not None:
+            (ids,) = self._tokenizers.source.encode([text])
+            # A single character cannot be split, even if it has more tokens than the model has positions.
+            if len(ids) <= self._max_tokens or len(original) == 1:
+                yield self._with_ids(sentence, text, ids)
+                return
+        place = _split_place(original)
+        _, first, space = _split_edges(original[:place])
+        between, second, _ = _split_edges(original[place:])
+        yield from self._fitting(before, first, read)
+        yield from self._fitting(space + between, second, read)
+
+    def _may_fit(self, original: str) -> bool:
+        """Whether a sentence has words, and not more characters than the model may read."""
+        text = without_entities(original)
+        return len(text) <= _MAX_CHARACTERS_PER_TOKEN * self._max_tokens and self._has_words(text)
+
+    def _with_ids(self, sentence: Sentence, text: str, ids: Sequence[int]) -> Sentence:
+        """An encoded sentence; blank, with its translation, if it has no ids."""
+        if not ids:
+            return replace(
+                sentence,
+                spans=(),
+                text=sentence.original,
+                ids=frame([], self._max_length),
+                hypotheses=[BLANK],
+            )
+        with_attention = self._copies_unknown or any(span.is_aligned for span in sentence.spans)
+        return replace(
+            sentence,
+            text=text,
+            ids=frame(ids, self._max_length),
+            search=sentence.search._replace(with_attention=with_attention),
+        )
+
+    def _sentences(self, text: str, *, is_line: bool) -> tuple[list[tuple[str, str]], str]:
         """The sentences, at least one, each with the white space before it; and that after the last."""
-        found: list[tuple[str, str]] = []
-        before = ""
-        for line in [text] if is_line else text.splitlines(keepends=True):
-            for part in self._sentences_of_line(line) if splits_sentences else [line]:
-                space, core, after = _split_edges(part)
-                if core:
-                    found.append((before + space, core))
-                    before = after
-                else:
-                    before += space
-        return (found, before) if found else ([(before, "")], "")
+        if is_line:
+            return _with_edges([text])
+        if not self._splits_sentences:
+            return _with_edges(text.splitlines(keepends=True))
+        lines = text.splitlines(keepends=True)
+        return _with_edges([part for line in lines for part in self._sentences_of_line(line)])
 
     def _sentences_of_line(self, line: str) -> Iterator[str]:
         """The sentences of a line, each with the white space around it."""
@@ -220,40 +227,24 @@ class TextEncoder:
                     yield line[start:end]
                     start = end
 
-    def without_entities(self, segment: Segment) -> Segment:
-        """The segment without its entities, which its translation gets in the end."""
-        constraints = self._constrainer.constrain(segment.original, removes_entities=True)
-        assert constraints is not None
-        (ids,) = self._tokenizers.source.encode([text := self.prepare_source(constraints.text)])
-        framed = frame(ids, self._max_length)
-        constraints = constraints if ids else None
-        return replace(segment, text=text if ids else segment.original, ids=framed, constraints=constraints)
-
     def _has_words(self, text: str) -> bool:
         """Whether a text without entities has a letter of the source language."""
-        scripts = _scripts(self._tokenizers.source)
-        return any(char.isalpha() and _script(char) in scripts for char in text)
+        scripts = self._tokenizers.source.scripts
+        return any(char.isalpha() and script_of(char) in scripts for char in text)
 
-    def _fit(self, before: str, text: str, prepare: Callable[[str], str]) -> Iterator[Segment]:
-        """Split a sentence into segments that the model can read."""
-        known = without_entities(text)
-        if not self._has_words(known):
-            yield Segment(before, text, frame([], self._max_length), original=text)
-            return
-        max_tokens = self._max_length - _NUM_FRAME_TOKENS
-        if len(known) <= _MAX_CHARACTERS_PER_TOKEN * max_tokens:
-            constraints = self._constrainer.constrain(text)
-            prepared = prepare(constraints.text if constraints else text)
-            (ids,) = self._tokenizers.source.encode([prepared])
-            # A single character cannot be split, even if it has more tokens than the model has positions.
-            if len(ids) <= max_tokens or len(text) == 1:
-                yield Segment(before, prepared, frame(ids, self._max_length), constraints, original=text)
-                return
-        place = _split_place(text)
-        _, first, space = _split_edges(text[:place])
-        between, second, _ = _split_edges(text[place:])
-        yield from self._fit(before, first, prepare)
-        yield from self._fit(space + between, second, prepare)
+
+def _with_edges(parts: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
+    """Parts of a text without the white space around them, at least one; see ``TextEncoder._sentences``."""
+    cores: list[tuple[str, str]] = []
+    before = ""
+    for part in parts:
+        space, core, after = _split_edges(part)
+        if core:
+            cores.append((before + space, core))
+            before = after
+        else:
+            before += space
+    return (cores, before) if cores else ([(before, "")], "")
 
 
 def _split_edges(text: str) -> tuple[str, str, str]:
@@ -263,23 +254,6 @@ def _split_edges(text: str) -> tuple[str, str, str]:
         return "", text, ""
     begin = len(text) - len(text.lstrip())
     return text[:begin], core, text[begin + len(core) :]
-
-
-@lru_cache
-def _scripts(tokenizer: Tokenizer) -> frozenset[str]:
-    """The scripts of a language, by the letters of its vocabulary."""
-    counts: Counter[str] = Counter()
-    pieces = tokenizer.vocabulary[len(SPECIAL_PIECES) :]
-    for char, count in Counter("".join(pieces)).items():
-        if char.isalpha():
-            counts[_script(char)] += count
-    return frozenset(name for name, count in counts.items() if count >= _MIN_SCRIPT_SHARE * counts.total())
-
-
-@lru_cache(maxsize=1 << 14)
-def _script(letter: str) -> str:
-    """The script of a letter, such as LATIN, by its name in Unicode."""
-    return unicodedata.name(letter, "").partition(" ")[0]
 
 
 def _split_place(text: str) -> int:

@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 
 import ptenmt as package
 from ptenmt.cli import app as cli
-from ptenmt.cli.process_signals import process_signals
 from ptenmt.config import Config
 from ptenmt.runs import Run
+from ptenmt.signals import process_signals
 
 COMMANDS = ["download", "train", "evaluate", "translate", "average", "export", "info", "serve", "compare"]
 

@@ -13,8 +13,8 @@ import pytest
 from ptenmt.config import CorpusFile
 from ptenmt.data.readers import read_pairs
 from ptenmt.runs import Run
+from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers.base import suppressed_ids
-from ptenmt.trained_model import TrainedModel
 from ptenmt.translation import Translator
 from ptenmt.translation.backtranslation import BackTranslation
 from ptenmt.translation.postprocessing import mean_log_probability

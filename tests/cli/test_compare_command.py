@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ptenmt.history import History
+from ptenmt.runs.history import History
 
 
 def rows(text: str) -> dict[str, list[str]]:

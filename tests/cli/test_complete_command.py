@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from ptenmt.cli.app import app
 from ptenmt.config.loading import find_config
-from ptenmt.history import History
 from ptenmt.runs import Run
+from ptenmt.runs.history import History
 
 Command = Callable[..., Any]
 

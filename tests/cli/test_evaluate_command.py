@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ptenmt.history import History
 from ptenmt.runs import Run
-from ptenmt.weights import best_weights
+from ptenmt.runs.history import History
+from ptenmt.runs.weights import best_weights
 
 SIGNATURE = "nrefs:1 bs:1000 seed:12345 case:mixed eff:no tok:13a smooth:exp version:"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ptenmt.errors import ExportError
-from ptenmt.weights import best_weights
+from ptenmt.runs.weights import best_weights
 
 
 def test_it_reports_what_it_has_written(ptenmt, copied_run: Path) -> None:

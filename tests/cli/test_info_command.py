@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ptenmt.history import History
-from ptenmt.weights import best_weights
+from ptenmt.runs.history import History
+from ptenmt.runs.weights import best_weights
 
 
 def rows(text: str) -> dict[str, str]:

@@ -8,8 +8,8 @@ import pytest
 
 from ptenmt.config.loading import find_config
 from ptenmt.data.text import TextPreparation
-from ptenmt.history import History
 from ptenmt.runs import Run
+from ptenmt.runs.history import History
 from ptenmt.tokenizers.words import split_words
 
 

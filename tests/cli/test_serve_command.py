@@ -25,9 +25,9 @@ from ptenmt.errors import ServerError
 from ptenmt.inspection.attention import attention_weights
 from ptenmt.inspection.inspector import Inspector
 from ptenmt.runs import Run
+from ptenmt.runs.weights import read_weights, write_weights
 from ptenmt.server.limits import Limits, Refusal
 from ptenmt.server.process import address_of, bound_socket, is_loopback, run as run_until_stopped
-from ptenmt.weights import read_weights, write_weights
 
 
 @contextmanager

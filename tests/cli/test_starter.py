@@ -12,7 +12,8 @@ import pytest
 import sacrebleu
 
 from ptenmt import Translator
-from ptenmt.runs import RUNS_FOLDER, find_run
+from ptenmt.runs import find_run
+from ptenmt.runs.directory import RUNS_FOLDER
 
 ROOT = Path(__file__).parents[2]
 STARTER = ROOT / "models" / "starter"

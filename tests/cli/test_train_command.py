@@ -20,10 +20,10 @@ from ptenmt.cli.options import COMMAND_LINE, resume_command
 from ptenmt.cli.training_view import TrainingView
 from ptenmt.config.loading import load_config
 from ptenmt.errors import OutputError
-from ptenmt.events import CheckpointSaved, Event, StepDone
-from ptenmt.history import History
 from ptenmt.runs import Run
-from ptenmt.weights import best_weights
+from ptenmt.runs.history import History
+from ptenmt.runs.weights import best_weights
+from ptenmt.training.events import CheckpointSaved, Event, StepDone
 
 RUN = Path("checkpoints/tiny")
 
@@ -336,7 +336,7 @@ def test_a_dry_run_reports_what_is_left(ptenmt, beside: Path, monkeypatch: pytes
     def refuse(file: Path) -> None:
         raise OutputError(f"cannot write {file}: Read-only file system")
 
-    monkeypatch.setattr("ptenmt.runs.check_writable", refuse)
+    monkeypatch.setattr("ptenmt.runs.directory.check_writable", refuse)
     with Run(beside / "checkpoints/tiny").locked():  # it is being trained
         answer = ptenmt(*again, "--set", "training.epochs=12")
     assert "warning: cannot write checkpoints/tiny/run.json: Read-only" in answer.stderr

@@ -14,8 +14,8 @@ from rich.console import Console
 from ptenmt.cli.console import Screen
 from ptenmt.cli.training_view import TrainingView
 from ptenmt.config import Config, ValidationConfig
-from ptenmt.epochs import EpochSteps
-from ptenmt.events import (
+from ptenmt.config.epochs import EpochSteps
+from ptenmt.training.events import (
     CheckpointSaved,
     CorpusReady,
     EpochDone,

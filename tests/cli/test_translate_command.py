@@ -16,6 +16,8 @@ import pytest
 from ptenmt.config.schema import MAX_ALTERNATIVES
 from ptenmt.errors import ConfigError
 from ptenmt.translation import Translation, Translator
+from ptenmt.translation.scoring import with_confidence
+from ptenmt.translation.single_sentence import next_token_alternatives
 
 LINES = ["o gato come hoje .", "", "a mãe canta aqui .", "   ", "o rei dorme , não é ?", "o cão come agora ."]
 TEXT = "".join(f"{line}\n" for line in LINES)
@@ -162,7 +164,7 @@ def test_json_has_an_object_a_line(ptenmt, tiny: Translator) -> None:
         assert (answer["milliseconds"] > 0) == bool(translation.source.strip())
     assert list(answers[0]["alternatives"][0]) == ["translation", "raw", "score", "tokens", "is_complete"]
     assert answers[1]["tokens"] == ["[START]", "[END]"]
-    estimated = tiny.with_confidence(tiny.translate(LINES))
+    estimated = with_confidence(tiny, tiny.translate(LINES))
     assert answers[0]["confidence"] == pytest.approx(estimated[0].confidence, abs=1e-3)
     assert [each["confidence"] for each in answers[0]["sentences"]] == [answers[0]["confidence"]]
     assert answers[1]["sentences"] == [{"translation": "", "confidence": None}]
@@ -226,14 +228,14 @@ def test_a_prefix_is_completed(ptenmt) -> None:
 def test_alternatives_differ_after_the_prefix(
     ptenmt, tiny: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ptenmt.translation.translator._LEAST_LOG_ODDS", -10.0)
+    monkeypatch.setattr("ptenmt.translation.single_sentence._LEAST_LOG_ODDS", -10.0)
     arguments = ["--alternatives", "3", "--prefix", "the", "--json", "--", "o gato come hoje .", ""]
     first, blank = [json.loads(line) for line in ptenmt("translate", *arguments).lines]
     tokens = [first["tokens"], *(other["tokens"] for other in first["alternatives"])]
     assert [each[:2] for each in tokens] == [["[START]", "the"]] * len(tokens)
     assert len({each[2] for each in tokens}) == len(tokens) > 1
     assert blank["translation"] == ""
-    expected = tiny.next_token_alternatives("o gato come hoje .", "the", 3)
+    expected = next_token_alternatives(tiny, "o gato come hoje .", "the", 3)
     assert first["probability"] == pytest.approx(expected[0].probability)
     rows = [line.split("\t") for line in ptenmt("translate", *arguments[:4], "o gato come hoje .").lines]
     assert [row[1:] for row in rows[: len(expected)]] == [
@@ -243,9 +245,9 @@ def test_alternatives_differ_after_the_prefix(
 
 
 def test_there_are_no_more_branches_than_tokens(tiny: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    likely = tiny.next_token_alternatives("o gato come hoje .", "", MAX_ALTERNATIVES)
-    monkeypatch.setattr("ptenmt.translation.translator._LEAST_LOG_ODDS", -100.0)
-    branches = tiny.next_token_alternatives("o gato come hoje .", "", MAX_ALTERNATIVES)
+    likely = next_token_alternatives(tiny, "o gato come hoje .", "", MAX_ALTERNATIVES)
+    monkeypatch.setattr("ptenmt.translation.single_sentence._LEAST_LOG_ODDS", -100.0)
+    branches = next_token_alternatives(tiny, "o gato come hoje .", "", MAX_ALTERNATIVES)
     assert len({branch.tokens[1] for branch in branches}) == len(branches)
     assert len(branches) == tiny.tokenizers.target.vocabulary_size - 3  # [PAD], [START], [END]
     probabilities = [branch.probability for branch in branches]
@@ -253,10 +255,10 @@ def test_there_are_no_more_branches_than_tokens(tiny: Translator, monkeypatch: p
     assert sum(probabilities) == pytest.approx(1, abs=1e-4)
     assert len(likely) == sum(each >= 0.01 * probabilities[0] for each in probabilities) < len(branches)
     assert (likely[0].text, likely[0].probability) == (branches[0].text, pytest.approx(probabilities[0]))
-    assert [each.text for each in tiny.next_token_alternatives(" ", "", 3)] == [" "]
+    assert [each.text for each in next_token_alternatives(tiny, " ", "", 3)] == [" "]
     for count in (0, MAX_ALTERNATIVES + 1):
         with pytest.raises(ConfigError, match=f"{count} alternatives: give 1 to 1,000"):
-            tiny.next_token_alternatives("o gato come hoje .", "", count)
+            next_token_alternatives(tiny, "o gato come hoje .", "", count)
 
 
 def test_drawn_translations_follow_from_the_seed(ptenmt) -> None:

@@ -17,9 +17,9 @@ import pytest
 from ptenmt.atomic_files import exclusive
 from ptenmt.cli.translation_job import TranslationView
 from ptenmt.runs import Run
+from ptenmt.runs.weights import read_weights, write_weights
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.translator import BUFFER_SIZE
-from ptenmt.weights import read_weights, write_weights
 
 WORDS = ["gato", "cão", "ave", "rei", "mãe", "come", "dorme", "canta", "hoje", "agora", ".", ",", "?"]
 BUFFER = 256

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ptenmt.trained_model import TrainedModel
+from ptenmt.runs.trained_model import TrainedModel
 
 
 @pytest.mark.parametrize(

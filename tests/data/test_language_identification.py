@@ -1,5 +1,7 @@
 """The batched language identifier gives py3langid's own scores."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
@@ -28,18 +30,32 @@ def test_scores_are_those_of_py3langid(check: LanguageCheck) -> None:
     assert check.languages[int(scores[-1].argmax())] in ("pt", "en")
 
 
-def test_scores_are_the_same_without_a_folder_for_temporary_files(
-    check: LanguageCheck, monkeypatch: pytest.MonkeyPatch
+def test_the_tables_are_read_from_the_cache_or_if_it_cannot_be_written_from_temporary_files(
+    check: LanguageCheck, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     texts = ["É noite.", "", "The cat sleeps."]
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    written, read = LanguageCheck(("pt", "en")), LanguageCheck(("pt", "en"))
+    assert len(list(tmp_path.rglob("*.npy"))) == 6
+    unwritable = tmp_path / "file"
+    unwritable.touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(unwritable))
+    for other in (written, read, LanguageCheck(("pt", "en"))):
+        np.testing.assert_array_equal(other.scores(texts)[0], check.scores(texts)[0])
 
-    def fail(**_options: object) -> None:
-        raise FileNotFoundError
 
-    monkeypatch.setattr("ptenmt.data.language_identification.TemporaryFile", fail)
-    in_memory = LanguageCheck(("pt", "en"))
-    np.testing.assert_array_equal(in_memory.scores(texts)[0], check.scores(texts)[0])
-    assert type(check._next_state.base) is not type(in_memory._next_state.base)
+def test_a_damaged_cache_is_replaced(
+    check: LanguageCheck, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    LanguageCheck(("pt", "en"))
+    for file in tmp_path.rglob("*.npy"):
+        file.write_bytes(b"not a table")
+    np.testing.assert_array_equal(LanguageCheck(("pt", "en")).scores(["É"])[0], check.scores(["É"])[0])
+
+
+def test_a_lone_surrogate_is_read_as_a_question_mark(check: LanguageCheck) -> None:
+    assert check.scores(["caf\udc80"])[0] == pytest.approx(check.scores(["caf?"])[0])
 
 
 def test_when_in_doubt_a_text_may_be_in_any_language(check: LanguageCheck) -> None:

@@ -42,6 +42,13 @@ from ptenmt.data.placeholders import PLACEHOLDERS, in_notation, mask, mask_pair,
         ),
         ("1." * 100_000 + "1é", []),  # in linear time
         ("sem nada", []),
+        ("Vê a.com. ou x-1.b.pt.", ["a.com", "x-1.b.pt"]),
+        ("a.pt.x, a.com.é, a.pt-b, a.com_", []),  # no part of a name is taken for one
+        ("a.x.com.pt/b c.com:80", ["a.x.com.pt/b", "c.com", "80"]),
+        ("1,5é 1 000é 12.3.4_ 7–8ção", []),  # nor is a part of a number
+        ("1.5 000, 1 000.5, 1 234 567 89", ["1.5", "000", "1 000.5", "1 234 567", "89"]),
+        ("http://a.pt/(b)(c. www.a.pt/(b)", ["http://a.pt/(b)(c", "www.a.pt/(b)"]),
+        ("a.b+c@d.pt, @a.b@c.pt.", ["a.b+c@d.pt", "@a"]),
     ],
 )
 def test_entities_are_found(text: str, entities: list[str]) -> None:

@@ -12,7 +12,7 @@ from http_server import Site, closed_port, serve
 from ptenmt.data import download
 from ptenmt.data.download import published_tokenizer
 from ptenmt.errors import DownloadError, TokenizerError
-from ptenmt.events import DownloadProgress
+from ptenmt.progress import DownloadProgress
 
 pytestmark = pytest.mark.usefixtures("hasty")
 

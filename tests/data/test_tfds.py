@@ -13,7 +13,7 @@ from http_server import Site, closed_port, serve
 
 from ptenmt.data.tfds import prepare_tfds, read_tfds
 from ptenmt.errors import DataError, DownloadError
-from ptenmt.events import DownloadProgress
+from ptenmt.progress import DownloadProgress
 
 pytestmark = pytest.mark.usefixtures("hasty")
 

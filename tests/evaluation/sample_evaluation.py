@@ -13,9 +13,9 @@ from ptenmt.evaluation.error_analysis import (
     WordCoverage,
 )
 from ptenmt.evaluation.minimal_pairs import MinimalPairResult, MinimalPairResults
-from ptenmt.evaluation.scores import BaselineComparison, Difference
 from ptenmt.evaluation.systems import SearchFacts
-from ptenmt.evaluation.test_set import PLAIN_TEXT, Hypotheses, TestSet
+from ptenmt.scoring.scores import BaselineComparison, Difference
+from ptenmt.scoring.test_set import PLAIN_TEXT, Hypotheses, TestSet
 
 HARD = "<script>alert('x')</script> | `a` *b* [c](http://d.e) & \\ _f_ ${g}"
 BLEU = Score(

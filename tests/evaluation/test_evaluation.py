@@ -22,8 +22,8 @@ from ptenmt.evaluation import (
 )
 from ptenmt.evaluation.systems import System, teacher_forced
 from ptenmt.runs import Run
+from ptenmt.runs.weights import best_weights, read_info, read_weights, write_weights
 from ptenmt.translation import Translator
-from ptenmt.weights import best_weights, read_info, read_weights, write_weights
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,9 @@ from sample_evaluation import BLEU, EMPTY, HARD, SENTENCE, evaluation
 from ptenmt.errors import OutputError
 from ptenmt.evaluation.error_analysis import ErrorAnalysis
 from ptenmt.evaluation.report import nearest_reference, report_format, report_text, word_differences
-from ptenmt.history import History
 from ptenmt.runs import Run
-from ptenmt.weights import best_weights
+from ptenmt.runs.history import History
+from ptenmt.runs.weights import best_weights
 
 VOID = {"meta", "link", "br", "img"}
 

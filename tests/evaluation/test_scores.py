@@ -7,7 +7,7 @@ from sacrebleu.significance import PairedTest
 
 from ptenmt.evaluation import scores as scores_module
 from ptenmt.evaluation.evaluation import json_facts
-from ptenmt.evaluation.scores import METRICS, Scorer
+from ptenmt.scoring.scores import METRICS, Scorer
 
 HYPOTHESES = ["The cat sat on the mat.", "it 's a dog !", "Nothing at all , I fear", ""] * 4
 REFERENCES = ["The cat sat on a mat.", "It 's a big dog !", "Everything , I fear", "Silence."] * 4

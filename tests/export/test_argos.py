@@ -12,13 +12,13 @@ from untrained_runs import tokenizers
 
 from ptenmt import Translator, export_model
 from ptenmt.config import DataConfig, TokenizerConfig
-from ptenmt.ctranslate2_export import convert
 from ptenmt.data.text import TextPreparation
 from ptenmt.errors import ExportError, OutputError
 from ptenmt.export.argos import package_files, with_preparation
+from ptenmt.model.ctranslate2_model import convert
 from ptenmt.runs import Run
+from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import load_tokenizers
-from ptenmt.trained_model import TrainedModel
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 
 TEXTS = ["O gato não vê o cão da vizinha.", "Quem e\u0301s\u00a0tu?", "A avó\u200b ouve  música à noite."]

@@ -18,9 +18,9 @@ from ptenmt.export.card import model_card
 from ptenmt.export.packaging import Format
 from ptenmt.model.transformer import Transformer
 from ptenmt.runs import Run
+from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.runs.weights import read_weights
 from ptenmt.tokenizers import load_tokenizers
-from ptenmt.trained_model import TrainedModel
-from ptenmt.weights import read_weights
 
 Exported = Callable[[Format], Path]
 

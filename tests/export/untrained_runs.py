@@ -5,11 +5,11 @@ from pathlib import Path
 from random_models import random_model, weights_of
 
 from ptenmt.config import Config, DecodingConfig, ModelConfig, TokenizerConfig
-from ptenmt.history import History
 from ptenmt.runs import Run
+from ptenmt.runs.history import History
+from ptenmt.runs.weights import write_weights
 from ptenmt.tokenizers import END, SPECIAL_PIECES, TokenizerPair, build_tokenizers
 from ptenmt.tokenizers.wordpiece import WordPieceTokenizer
-from ptenmt.weights import write_weights
 
 PAIRS = [
     ("O gato não vê o cão da vizinha.", "The cat doesn't see the neighbour's dog."),

@@ -22,9 +22,10 @@ from ptenmt.inspection.alignment import (
 )
 from ptenmt.inspection.drawing import alignment_figure
 from ptenmt.inspection.inspector import Inspector, Reading
+from ptenmt.model.ctranslate2_model import default_alignment_layer
 from ptenmt.runs import Run
+from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import END, START
-from ptenmt.trained_model import TrainedModel, default_alignment_layer
 
 SENTENCES = ["bala hime dico galo", "", "pira rota", "mico", "fute jaro lume kilo"]
 

@@ -8,11 +8,11 @@ import pytest
 
 from ptenmt.config import Config, ModelConfig, TrainingConfig
 from ptenmt.errors import ConfigError, PtenmtError, RunError
-from ptenmt.history import History
 from ptenmt.inspection.curves import history_plots, schedule_plot
 from ptenmt.inspection.drawing import history_figure, schedule_figure
 from ptenmt.inspection.figures import Line
 from ptenmt.runs import Run
+from ptenmt.runs.history import History
 
 
 def point(step: int, loss: float, seconds: float, tokens: int = 600) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from copy_task import TrainedRun
 from ptenmt.errors import DataError
 from ptenmt.inspection.inspector import Inspector
 from ptenmt.runs import Run
+from ptenmt.runs.weights import read_weights
 from ptenmt.tokenizers import END, START
 from ptenmt.translation import Translator
-from ptenmt.weights import read_weights
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from ptenmt.server.documents import read_document, translated_name
 from ptenmt.server.limits import Refusal
-from ptenmt.translation.markup import Span, text_of
+from ptenmt.translation.markup import Fragment, text_of
 
 TIMES = "00:00:01,000 --> 00:00:02,500\n"
 FIRST, NEXT = f"1\n{TIMES}", "2\n00:00:03,000 --> 00:00:04,000\n"
@@ -107,7 +107,9 @@ def test_a_subtitle_is_translated_as_a_whole() -> None:
         ),
     ],
 )
-def test_tags_follow_the_words(spoken: str, spans: list[Span], moved: list[Span], written: str) -> None:
+def test_tags_follow_the_words(
+    spoken: str, spans: list[Fragment], moved: list[Fragment], written: str
+) -> None:
     document = read_document("a.srt", f"{FIRST}{spoken}\n".encode())
     assert document.texts == [spans]
     assert document.with_texts([moved]).decode() == f"{FIRST}{written}\n\n"
@@ -138,6 +140,7 @@ def test_numbers_and_blank_lines_between_subtitles_may_be_missing(
         ("<i>- Olá.</i>\n- <b>Bem.</b>", ["Olá.", "Bem."], "<i>- OLÁ.</i>\n- <b>BEM.</b>"),
         ("-- e um gato\n", ["e um gato"], "-- E UM GATO"),
         ("Um\n- dois.\n", ["Um - dois."], "UM -\nDOIS."),
+        ("{- Um\n- dois.\n", ["{- Um - dois."], "(- UM -\nDOIS."),  # no tag before the dash
     ],
 )
 def test_each_speaker_of_a_dialogue_is_translated_separately(

@@ -99,7 +99,7 @@ def test_what_is_no_sentence_is_said(serve) -> None:
     with serve(attention_tokens=20, characters=1000, sentences=1) as served:
         assert served.post("/v1/alignment", q="o gato", prefix="O")["translation"] == "O GATO"
         for path in ("/v1/alignment", "/v1/alternatives", "/v1/attention"):
-            assert "there are 2 segments in" in served.refused(path, 400, json={"q": "o gato .\no cão ."})
+            assert "there are 2 sentences in" in served.refused(path, 400, json={"q": "o gato .\no cão ."})
             assert "1,200 characters" in served.refused(path, 400, json={"q": "gato " * 240})
         for path in ("/v1/alignment", "/v1/alternatives"):
             body = {"q": "o gato", "prefix": "A " * 300}

@@ -8,7 +8,7 @@ import requests
 from libretranslatepy import LibreTranslateAPI
 
 from ptenmt.translation.confidence import Calibration
-from ptenmt.translation.glossary import Glossary
+from ptenmt.translation.safeguards.glossary import Glossary
 
 HTML = (
     '<p class="a" title="olá">o gato <b>bebe</b>&nbsp;leite</p><script>var gato = "<p>gato</p>";</script>'

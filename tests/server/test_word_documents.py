@@ -12,7 +12,7 @@ from damaged_documents import packed
 from ptenmt.server.documents import read_document
 from ptenmt.server.documents.office import OfficeDocument
 from ptenmt.server.limits import Refusal
-from ptenmt.translation.markup import Span, text_of
+from ptenmt.translation.markup import Fragment, text_of
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 DOCUMENT = f"""<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
@@ -187,7 +187,7 @@ def field(code: str, result: str) -> str:
         ),
     ],
 )
-def test_a_paragraph_is_written_around_its_words(paragraph: str, spans: list[Span]) -> None:
+def test_a_paragraph_is_written_around_its_words(paragraph: str, spans: list[Fragment]) -> None:
     document = read(word_document(f"<w:document {W}><w:p>{paragraph}</w:p></w:document>"))
     assert document.texts[0] == spans
     with zipfile.ZipFile(io.BytesIO(document.with_texts(document.texts))) as archive:
@@ -215,7 +215,7 @@ def mark(name: str) -> str:
     return f'<w:{name} w:id="1"/>'
 
 
-def written(paragraph: str, moved: list[Span]) -> str:
+def written(paragraph: str, moved: list[Fragment]) -> str:
     document = read(word_document(f"<w:document {W}><w:p>{paragraph}</w:p></w:document>"))
     with zipfile.ZipFile(io.BytesIO(document.with_texts([moved, [("FIM", ())]]))) as archive:
         return archive.read("word/document.xml").decode()

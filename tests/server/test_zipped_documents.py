@@ -13,7 +13,7 @@ from lxml import etree
 
 from ptenmt.server.documents import read_document
 from ptenmt.server.limits import Refusal
-from ptenmt.translation.markup import Span, text_of
+from ptenmt.translation.markup import Fragment, text_of
 
 ODF = "urn:oasis:names:tc:opendocument:xmlns"
 NAMESPACES = " ".join(
@@ -83,7 +83,14 @@ def unpacked(content: bytes) -> dict[str, str]:
 
 def test_open_document_texts_keep_their_layout() -> None:
     document = read_document("a.odt", packed(ODT))
-    sentence: list[Span] = [("bebe ", ()), ("leite", (0,)), (" ", ()), ("hoje", (1,)), (" ", ()), ("", (2,))]
+    sentence: list[Fragment] = [
+        ("bebe ", ()),
+        ("leite", (0,)),
+        (" ", ()),
+        ("hoje", (1,)),
+        (" ", ()),
+        ("", (2,)),
+    ]
     assert document.texts[1] == [*sentence, (".", ())]
     assert list(map(text_of, document.texts)) == [
         *("o meu gato", "bebe leite hoje .", "uma nota", "um", "dois três, página {0}", "célula", "cabeçalho")
@@ -135,7 +142,7 @@ def test_paragraphs_of_libreoffice(paragraph: str, texts: list[str]) -> None:
 
 def test_formatting_follows_the_words() -> None:
     document = read_document("a.odt", packed(ODT))
-    moved: list[list[Span]] = [[("x", ())] for _ in document.texts]
+    moved: list[list[Fragment]] = [[("x", ())] for _ in document.texts]
     moved[1] = [("milk", (0,)), (" drinks ", ()), ("to", (1,)), (" ", ()), ("day", (1,)), ("", (2,))]
     link = '<text:a xlink:href="http://a">'
     span = '<text:span text:style-name="T1">milk</text:span>'

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from ptenmt.config import Config
-from ptenmt.events import Event, TrainingStarted
 from ptenmt.training import train
+from ptenmt.training.events import Event, TrainingStarted
 
 
 class EnoughError(Exception):

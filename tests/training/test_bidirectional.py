@@ -15,11 +15,11 @@ from test_resume import losses, tensors
 from ptenmt.config import BatchConfig, Config, TokenizerConfig, TrainingConfig, ValidationConfig
 from ptenmt.data.batches import BatchPlan
 from ptenmt.errors import ConfigError
-from ptenmt.events import CorpusReady, Event, StageStarted, StepDone, TrainingStarted, Warned
-from ptenmt.history import History
 from ptenmt.runs import Run
+from ptenmt.runs.history import History
 from ptenmt.training import train
 from ptenmt.training.dry_run import dry_run
+from ptenmt.training.events import CorpusReady, Event, StageStarted, StepDone, TrainingStarted, Warned
 from ptenmt.training.preparation import TrainingInputs
 
 pytestmark = pytest.mark.usefixtures("_every_step")

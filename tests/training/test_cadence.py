@@ -11,11 +11,19 @@ import pytest
 
 from ptenmt.config import CheckpointConfig, Config, TrainingConfig, ValidationConfig
 from ptenmt.data.mixing import Mixture
-from ptenmt.events import CheckpointSaved, Event, PatienceExhausted, Scores, StepDone, Stopped, Validated
-from ptenmt.history import History
 from ptenmt.model.loss import TokenSums
 from ptenmt.runs import Run
-from ptenmt.weights import best_weights
+from ptenmt.runs.history import History
+from ptenmt.runs.weights import best_weights
+from ptenmt.training.events import (
+    CheckpointSaved,
+    Event,
+    PatienceExhausted,
+    Scores,
+    StepDone,
+    Stopped,
+    Validated,
+)
 
 EPOCH = 6  # steps
 

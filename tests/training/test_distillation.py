@@ -26,11 +26,8 @@ from ptenmt.config import (
 from ptenmt.data.corpus import load_corpus
 from ptenmt.data.readers import read_pairs
 from ptenmt.errors import DataError, PtenmtError, RunError
-from ptenmt.events import CorpusReady, StepDone
-from ptenmt.runs import Run
-from ptenmt.trained_model import TrainedModel
-from ptenmt.training import distillation
-from ptenmt.training.distillation import (
+from ptenmt.recipes import distillation
+from ptenmt.recipes.distillation import (
     Teacher,
     choose_translations,
     distil,
@@ -39,6 +36,9 @@ from ptenmt.training.distillation import (
     joint_n_best,
     write_distilled,
 )
+from ptenmt.runs import Run
+from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.training.events import CorpusReady, StepDone
 from ptenmt.translation import Translation, Translator, resumable_output
 from ptenmt.translation.postprocessing import Alternative
 

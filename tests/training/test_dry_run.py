@@ -8,8 +8,8 @@ from copy_task import TrainedRun
 
 from ptenmt.config import BatchConfig, Config
 from ptenmt.errors import RunError
-from ptenmt.events import CorpusReady, Event, StepDone, ValidationStep
 from ptenmt.training.dry_run import dry_run
+from ptenmt.training.events import CorpusReady, Event, StepDone, ValidationStep
 
 
 def files(folder: Path) -> dict[str, bytes]:

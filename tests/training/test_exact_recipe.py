@@ -19,11 +19,11 @@ from ptenmt.config import (
     TrainingConfig,
     ValidationConfig,
 )
-from ptenmt.events import CheckpointSaved, CurvePoint, EpochDone, Event, Scores, StepDone
-from ptenmt.history import History
 from ptenmt.runs import Run
+from ptenmt.runs.history import History
+from ptenmt.runs.weights import read_weights
 from ptenmt.training import Trainer
-from ptenmt.weights import read_weights
+from ptenmt.training.events import CheckpointSaved, CurvePoint, EpochDone, Event, Scores, StepDone
 
 Build = Callable[..., TrainerSetup]
 

@@ -10,15 +10,10 @@ from recorded_events import begin, of
 
 from ptenmt.config import CheckpointConfig, Config, DecodingConfig, TrainingConfig
 from ptenmt.errors import DataError, OutputError, RunError
-from ptenmt.events import (
-    CorpusReady,
-    Event,
-    TrainingStarted,
-    Warned,
-)
-from ptenmt.history import History
 from ptenmt.runs import Run
+from ptenmt.runs.history import History
 from ptenmt.training import train
+from ptenmt.training.events import CorpusReady, Event, TrainingStarted, Warned
 
 
 @pytest.fixture

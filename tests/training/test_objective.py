@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ptenmt.config import Config, TrainingConfig
-from ptenmt.events import StepDone
+from ptenmt.training.events import StepDone
 
 
 class Learnt(NamedTuple):

@@ -20,10 +20,10 @@ from ptenmt.config import (
 )
 from ptenmt.data.batches import Batch, BatchPlan
 from ptenmt.errors import TrainingError
-from ptenmt.events import CheckpointSaved, EpochDone, Event, Warned
-from ptenmt.history import History
+from ptenmt.runs.history import History
+from ptenmt.runs.weights import read_weights
 from ptenmt.training import Trainer
-from ptenmt.weights import read_weights
+from ptenmt.training.events import CheckpointSaved, EpochDone, Event, Warned
 
 Build = Callable[[Config, Path], Any]
 

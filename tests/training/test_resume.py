@@ -10,7 +10,9 @@ import tensorflow as tf
 from copy_task import uncompiled
 
 from ptenmt.config import BatchConfig, Config
-from ptenmt.events import (
+from ptenmt.runs import Run
+from ptenmt.runs.history import History
+from ptenmt.training.events import (
     CheckpointSaved,
     EpochDone,
     Event,
@@ -19,8 +21,6 @@ from ptenmt.events import (
     TrainingStarted,
     ValidationStep,
 )
-from ptenmt.history import History
-from ptenmt.runs import Run
 
 pytestmark = pytest.mark.usefixtures("_report_steps")
 

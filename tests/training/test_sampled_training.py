@@ -7,9 +7,9 @@ import pytest
 from copy_task import copy_config, write_pairs
 
 from ptenmt.config import AugmentConfig, BatchConfig, DataConfig, TokenizerConfig, TrainingConfig
-from ptenmt.events import Event, StepDone
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 from ptenmt.training import train
+from ptenmt.training.events import Event, StepDone
 
 
 def stop_at_first_step(event: Event) -> None:

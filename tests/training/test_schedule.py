@@ -10,9 +10,9 @@ import tensorflow as tf
 from keras import ops
 
 from ptenmt.config import Config, TrainingConfig
+from ptenmt.config.schedule import learning_rate, num_warmup_steps
 from ptenmt.errors import ConfigError
-from ptenmt.events import EpochDone
-from ptenmt.schedule import learning_rate, num_warmup_steps
+from ptenmt.training.events import EpochDone
 
 TOTAL = 200
 PEAK = 0.01

@@ -11,13 +11,13 @@ from copy_task import copy_config, write_pairs
 from test_resume import losses, tensors
 
 from ptenmt.config import Config, CorpusFile, DataConfig, StageConfig, TokenizerConfig, TrainingConfig
+from ptenmt.config.schedule import learning_rate
 from ptenmt.errors import RunError, TokenizerError
-from ptenmt.events import Event, StageStarted, StepDone, TrainingStarted
-from ptenmt.history import History
 from ptenmt.runs import Run
-from ptenmt.schedule import learning_rate
+from ptenmt.runs.history import History
 from ptenmt.training import train
 from ptenmt.training.dry_run import dry_run
+from ptenmt.training.events import Event, StageStarted, StepDone, TrainingStarted
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("_every_step")]
 

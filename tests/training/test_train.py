@@ -15,7 +15,10 @@ from recorded_events import begin, of
 
 from ptenmt.config import Config
 from ptenmt.data.corpus import load_corpus
-from ptenmt.events import (
+from ptenmt.runs import Run
+from ptenmt.runs.history import History
+from ptenmt.training import train
+from ptenmt.training.events import (
     CheckpointSaved,
     CorpusReady,
     CurvePoint,
@@ -27,9 +30,6 @@ from ptenmt.events import (
     Validated,
     Warned,
 )
-from ptenmt.history import History
-from ptenmt.runs import Run
-from ptenmt.training import train
 
 
 def test_the_model_learns_to_copy(copied: TrainedRun):

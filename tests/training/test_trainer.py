@@ -9,8 +9,8 @@ import tensorflow as tf
 
 from ptenmt.config import BatchConfig, Config, TrainingConfig
 from ptenmt.data.batches import BatchPlan
-from ptenmt.events import EpochDone, StepDone
 from ptenmt.model.transformer import Transformer
+from ptenmt.training.events import EpochDone, StepDone
 
 
 class HandLoop:

@@ -23,19 +23,19 @@ from ptenmt.config import (
     ValidationConfig,
 )
 from ptenmt.data.batches import encode_pairs
-from ptenmt.events import Event, Scores, Warned
-from ptenmt.history import History
 from ptenmt.runs import Run
+from ptenmt.runs.history import History
+from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.runs.weights import best_weights, read_weights
 from ptenmt.tokenizers import load_tokenizers
-from ptenmt.trained_model import TrainedModel
 from ptenmt.training import train
+from ptenmt.training.events import Event, Scores, Warned
 from ptenmt.training.session import cache_translator
 from ptenmt.training.state import read_checkpoint
 from ptenmt.training.translation_task import TranslationValidator
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 from ptenmt.translation.engine import SearchRequest
 from ptenmt.translation.keras_engine import KerasEngine
-from ptenmt.weights import best_weights, read_weights
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ from copy_task import TrainedRun, write_pairs
 
 from ptenmt.config import Config, TokenizerConfig, TrainingConfig, ValidationConfig
 from ptenmt.errors import RunError
-from ptenmt.events import CurvePoint, Event, Warned
-from ptenmt.history import History
 from ptenmt.runs import Run
-from ptenmt.trained_model import TrainedModel
+from ptenmt.runs.history import History
+from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.training import train
+from ptenmt.training.events import CurvePoint, Event, Warned
 
 
 @pytest.fixture

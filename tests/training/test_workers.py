@@ -27,8 +27,8 @@ from ptenmt.config import (
 )
 from ptenmt.config.loading import dump_config
 from ptenmt.errors import ConfigError, TrainingError
-from ptenmt.history import History
 from ptenmt.runs import Run
+from ptenmt.runs.history import History
 from ptenmt.training import distributed, train
 from ptenmt.training.distributed import Cluster, differing, find_cluster, meet
 

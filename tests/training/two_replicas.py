@@ -16,10 +16,10 @@ from trainer_setup import build_trainer
 
 from ptenmt.config import BatchConfig, Config, MachineConfig, ModelConfig, OptimizerConfig, TrainingConfig
 from ptenmt.data.batches import BatchPlan
-from ptenmt.events import EpochDone
 from ptenmt.model.layers import dropout_seed
 from ptenmt.model.loss import token_sums
 from ptenmt.training.distributed import prepare
+from ptenmt.training.events import EpochDone
 
 MODEL = ModelConfig(num_layers=1, d_model=16, num_heads=2, d_ff=32, dropout=0.0, max_positions=32)
 SCHEDULE = TrainingConfig(epochs=2, warmup_steps=20)

@@ -4,34 +4,26 @@ from typing import Any
 import pytest
 
 from ptenmt.config import DecodingConfig
-from ptenmt.tokenizers import END, START, UNK
-from ptenmt.translation.batching import (
-    BATCH_SENTENCES,
-    BATCH_TOKENS,
-    BLANK,
-    Batch,
-    BatchQueue,
-    Buffer,
-    PendingSegment,
-    Search,
-    read_buffers,
-)
+from ptenmt.tokenizers import END, START
+from ptenmt.translation.batching import BATCH_SENTENCES, BATCH_TOKENS, BatchQueue, Buffer, read_buffers
 from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
-from ptenmt.translation.segmentation import Segment, SegmentedText
+from ptenmt.translation.sentence import BLANK, Search, SegmentedText, Sentence
 
 
 class Echo:
     """An engine that returns the source, and counts the pending batches."""
 
+    batch_sentences, batch_tokens = BATCH_SENTENCES, BATCH_TOKENS
+
     def __init__(self, max_pending_batches: int = 0) -> None:
         self.max_pending_batches = max_pending_batches
         self.num_pending = self.most = 0
-        self.sizes: list[int] = []
+        self.requests: list[SearchRequest] = []
 
     def submit(self, request: SearchRequest) -> PendingHypotheses:
         self.num_pending += 1
         self.most = max(self.most, self.num_pending)
-        self.sizes.append(len(request.sources))
+        self.requests.append(request)
 
         def wait() -> list[list[Hypothesis]]:
             self.num_pending -= 1
@@ -40,34 +32,41 @@ class Echo:
         return wait
 
 
-def whole(text: str) -> SegmentedText:
-    return SegmentedText([Segment("", text, [START, *[4] * len(text), END])])
+def sentence(text: str, row: int = 0, number: int = 0, **options: Any) -> Sentence:
+    ids = [START, *[4] * len(text), END]
+    return Sentence(
+        original=text, ids=ids, row=row, number=number, hypotheses=[] if text else [BLANK], **options
+    )
 
 
 def segment(texts: Sequence[str]) -> list[SegmentedText]:
-    return [whole(text) for text in texts]
+    return [SegmentedText([sentence(text, row)]) for row, text in enumerate(texts)]
 
 
-def limit(length: int) -> int:
+def limit(length: int, _num_prefix_tokens: int) -> int:
     return length // 8
 
 
-def batches_of(buffer: Buffer, max_length: Callable[[int], int] = limit) -> list[Batch]:
-    return list(buffer.batches(max_length, BATCH_SENTENCES, BATCH_TOKENS))
-
-
-def accept(part: PendingSegment, hypotheses: list[Hypothesis], **_: bool) -> tuple[Segment, list[Hypothesis]]:
-    return part.segment, hypotheses
-
-
-def run(engine: Any, buffer: Buffer, **options: Any) -> list[list[int]]:
+def run(
+    engine: Any,
+    buffer: Buffer,
+    review: Callable[[Sequence[Sentence]], list[Sentence]] = list,
+    max_length: Callable[[int, int], int] = limit,
+) -> list[list[int]]:
     """The rows that are complete with each batch."""
-    queue = BatchQueue(engine, DecodingConfig(), limit, **{"review": accept, **options})
+    queue = BatchQueue(engine, DecodingConfig(), max_length, review)
     rows = []
-    for batch in batches_of(buffer):
-        queue.submit(batch)
+    waiting = [one for text in buffer.segmented for one in text.sentences if not one.hypotheses]
+    for _ in queue.submit(buffer, waiting):
         rows += [complete for _, complete in queue.finished()]
     return rows + [complete for _, complete in queue.finished(wait_for_all=True)]
+
+
+def requests_of(texts: Sequence[str], **options: Any) -> list[SearchRequest]:
+    """The requests for the sentences of some texts."""
+    engine = Echo()
+    run(engine, Buffer(list(texts), segment(texts)), **options)
+    return engine.requests
 
 
 def test_a_stream_is_read_in_buffers():
@@ -107,29 +106,24 @@ def test_the_last_buffer_holds_the_error_that_ended_the_stream():
 
 def test_batches_hold_similar_lengths_with_one_limit_and_leave_out_blanks():
     texts = ["x" * (number % 37) for number in range(300)]
-    buffer = Buffer(texts, segment(texts))
-    batches = batches_of(buffer)
-    rows = [part.row for batch in batches for part in batch.parts]
-    assert sorted(rows) == [row for row, text in enumerate(texts) if text]
-    assert buffer.blank_rows == [row for row, text in enumerate(texts) if not text]
-    lengths = [[len(part.segment.ids) for part in batch.parts] for batch in batches]
-    flat = [length for each in lengths for length in each]
-    assert flat == sorted(flat, reverse=True)
-    for batch, each in zip(batches, lengths, strict=True):
-        assert set(map(limit, each)) == {batch.max_length}
-        assert len(batch.parts) <= BATCH_SENTENCES
+    requests = requests_of(texts)
+    lengths = [[len(ids) for ids in request.sources] for request in requests]
+    flat = [length for of_batch in lengths for length in of_batch]
+    assert flat == sorted((len(text) + 2 for text in texts if text), reverse=True)
+    for request, of_batch in zip(requests, lengths, strict=True):
+        assert {limit(length, 0) for length in of_batch} == {request.max_length}
+        assert len(of_batch) <= BATCH_SENTENCES
 
 
-def test_long_segments_make_small_batches():
-    texts = ["x" * 1000, *["x" * 100] * 20]
-    sizes = [len(batch.parts) for batch in batches_of(Buffer(texts, segment(texts)))]
+def test_long_sentences_make_small_batches():
+    sizes = [len(request.sources) for request in requests_of(["x" * 1000, *["x" * 100] * 20])]
     assert sizes == [1, *[BATCH_TOKENS // 102] * (20 // (BATCH_TOKENS // 102))]
 
 
-def test_a_long_segment_makes_no_other_batch_small():
+def test_a_long_sentence_makes_no_other_batch_small():
     texts = ["x" * 1000, *["x" * 10] * 3 * BATCH_SENTENCES]
-    batches = batches_of(Buffer(texts, segment(texts)), lambda _length: 40)
-    assert [len(batch.parts) for batch in batches][1:-1] == [BATCH_SENTENCES] * 2
+    requests = requests_of(texts, max_length=lambda _length, _prefix: 40)
+    assert [len(request.sources) for request in requests][1:-1] == [BATCH_SENTENCES] * 2
 
 
 @pytest.mark.parametrize("max_pending", [0, 3])
@@ -139,61 +133,37 @@ def test_no_more_batches_are_pending_than_the_engine_wants(max_pending: int):
     run(engine, buffer)
     assert engine.most == max_pending + 1
     assert engine.num_pending == 0
-    assert sum(engine.sizes) == 1000
-    assert [found[0][0].ids for found in buffer.hypotheses] == [
-        text.segments[0].ids for text in buffer.segmented
-    ]
+    assert sum(len(request.sources) for request in engine.requests) == 1000
+    for text in buffer.segmented:
+        assert [one.hypotheses[0].ids for one in text.sentences] == [one.ids for one in text.sentences]
     assert all(milliseconds >= 0 for milliseconds in buffer.milliseconds)
 
 
-def test_a_text_is_complete_with_its_last_segment():
-    parts = [
-        Segment("", "x", [START, 4, END]),
-        Segment(" ", "", [START, END]),
-        Segment(" ", "y" * 30, [START, *[4] * 30, END]),
-    ]
+def test_a_text_is_complete_with_its_last_sentence():
+    parts = [sentence("x"), sentence("", number=1), sentence("y" * 30, number=2)]
     buffer = Buffer(["x  y"], [SegmentedText(parts)])
     assert run(Echo(), buffer) == [[], [0]]
-    assert buffer.hypotheses[0][1] == BLANK
+    assert buffer.segmented[0].sentences[1].hypotheses == [BLANK]
 
 
-def test_a_target_prefix_is_of_the_first_segment():
-    prefixes: list[object] = []
-
-    class Noting(Echo):
-        def submit(self, request):
-            prefixes.append(request.target_prefixes)
-            return super().submit(request)
-
-    parts = [Segment("", "x", [START, 4, END]), Segment(" ", "y", [START, 4, END])]
-    run(Noting(), Buffer(["x y"], [SegmentedText(parts)]), target_prefix=(7, 8))
-    run(Noting(), Buffer(["x y"], [SegmentedText(parts)]))
-    assert prefixes == [[(7, 8), ()], ()]
+def test_each_sentence_has_its_own_target_prefix():
+    engine = Echo()
+    parts = [sentence("x", target_prefix=(7, 8)), sentence("y", number=1)]
+    run(engine, Buffer(["x y"], [SegmentedText(parts)]))
+    run(engine, Buffer(["x"], segment(["x"])))
+    assert [request.target_prefixes for request in engine.requests] == [[(7, 8), ()], ()]
 
 
-def test_what_the_review_does_not_accept_is_translated_again():
-    asked: list[tuple[int, bool]] = []
+def test_what_the_review_returns_without_hypotheses_is_searched_once_more():
+    better = sentence("?!", row=1, search=Search(with_attention=True))
 
-    class Noting(Echo):
-        def submit(self, request):
-            asked.append((len(request.sources), request.with_attention))
-            return super().submit(request)
+    def review(sentences: Sequence[Sentence]) -> list[Sentence]:
+        return [better if one.original == "?" else one for one in sentences]
 
-    def review(
-        part: PendingSegment, hypotheses: list[Hypothesis], **_: bool
-    ) -> PendingSegment | tuple[Segment, list[Hypothesis]]:
-        if part.segment.text == "?" and not part.search.with_attention:
-            return part._replace(search=Search(with_attention=True), segment=better)
-        return part.segment, hypotheses
-
-    better = Segment("", "!", [START, UNK, 5, END])
-    unknown = SegmentedText([Segment("", "?", [START, UNK, END])])
-    buffer = Buffer(["a", "?", "b"], [whole("a"), unknown, whole("b")])
-    assert run(Noting(), buffer, review=review) == [[0, 2], [1]]
+    engine = Echo()
+    buffer = Buffer(["a", "?", "b"], segment(["a", "?", "b"]))
+    assert run(engine, buffer, review=review) == [[0, 2], [1]]
+    asked = [(len(request.sources), request.with_attention) for request in engine.requests]
     assert asked == [(3, False), (1, True)]
-    assert [each[0].ids for (each,) in buffer.hypotheses] == [
-        [START, 4, END],
-        [START, UNK, 5, END],
-        [START, 4, END],
-    ]
-    assert buffer.segmented[1].segments == [better]
+    (retried,) = buffer.segmented[1].sentences
+    assert (retried.original, retried.hypotheses[0].ids) == ("?!", better.ids)

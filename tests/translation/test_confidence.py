@@ -10,10 +10,11 @@ import pytest
 from copy_task import TrainedRun
 
 from ptenmt.runs import Run
+from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import END, START
-from ptenmt.trained_model import TrainedModel
 from ptenmt.translation import Translator
 from ptenmt.translation.confidence import Calibration, ScoredSentence
+from ptenmt.translation.scoring import scored_sentences, with_confidence
 
 
 @pytest.fixture(scope="module")
@@ -58,16 +59,16 @@ def test_a_calibration_is_for_its_weights_only(copied: TrainedRun, tmp_path: Pat
     assert all(f"ptenmt evaluate --calibrate --run {run.path}" in warning for warning in warnings)
     run.calibration_file.unlink()
     translator = Translator.load(run, pytest.fail)
-    (without,) = translator.with_confidence(translator.translate("bala"))
+    (without,) = with_confidence(translator, translator.translate("bala"))
     assert (without.confidence, without.words) == (None, [])
 
 
 def test_a_word_has_the_product_of_its_tokens(fast: Translator) -> None:
     (found,) = fast.translate("bala dico galo")
-    ((sentence,),) = fast.scored_sentences([found])
+    ((sentence,),) = scored_sentences(fast, [found])
     assert sentence.target == found.ids
     assert math.fsum(sentence.log_probs) == pytest.approx(found.score * (len(found.ids) - 1), abs=0.01)
-    (estimated,) = fast.with_confidence([found])
+    (estimated,) = with_confidence(fast, [found])
     assert estimated.words == [
         (word, pytest.approx(math.exp(log_prob), abs=1e-4))
         for word, log_prob in zip(["bala", "dico", "galo"], sentence.log_probs, strict=False)
@@ -77,14 +78,14 @@ def test_a_word_has_the_product_of_its_tokens(fast: Translator) -> None:
 
 def test_what_the_model_did_not_generate_has_no_probability(fast: Translator) -> None:
     texts = ["bala https://a.b/c dico", "12", "bala dico galo. hime kilo"]
-    entity, blank, two = fast.with_confidence(fast.translate(texts))
+    entity, blank, two = with_confidence(fast, fast.translate(texts))
     assert [word for word, _ in entity.words] == [
         *("bala", "https", ":", "/", "/", "a", ".", "b", "/", "c"),
         "dico",
     ]
     assert [word for word, probability in entity.words if probability is not None] == ["bala", "dico"]
     assert (blank.confidence, blank.words) == (None, [])
-    parts = fast.scored_sentences([two])[0]
+    parts = scored_sentences(fast, [two])[0]
     lengths = [len(part.log_probs) for part in parts]
     calibration = fast.calibration()
     assert calibration is not None
@@ -97,6 +98,6 @@ def test_a_translation_cut_off_is_scored_with_its_end(fast: Translator) -> None:
     short = fast.with_options(max_length=2)
     (found,) = short.translate("bala dico galo hime kilo")
     assert not found.is_complete
-    ((sentence,),) = short.scored_sentences([found])
+    ((sentence,),) = scored_sentences(short, [found])
     assert sentence.target == [*found.ids, END]
     assert sentence.log_probs[-1] < math.log(0.5)

@@ -9,8 +9,8 @@ import pytest
 from random_models import LIMIT, SMALL, log_probs, made_up_words, random_model, random_sources, weights_of
 
 from ptenmt.config import DecodingConfig
-from ptenmt.ctranslate2_export import CTranslate2Model, convert
 from ptenmt.errors import ExportError
+from ptenmt.model.ctranslate2_model import CTranslate2Model, convert
 from ptenmt.model.transformer import Transformer
 from ptenmt.tokenizers import END, PAD, START, UNK
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine

@@ -16,7 +16,7 @@ from random_models import (
 )
 
 from ptenmt.config import DecodingConfig
-from ptenmt.ctranslate2_export import CTranslate2Model, convert
+from ptenmt.model.ctranslate2_model import CTranslate2Model, convert
 from ptenmt.model.transformer import Transformer
 from ptenmt.tokenizers import END, PAD, START, UNK, TokenizerPair
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine

@@ -12,7 +12,7 @@ from ptenmt.data.readers import demo_pairs
 from ptenmt.errors import DataError
 from ptenmt.tokenizers import TokenizerPair, build_tokenizers
 from ptenmt.translation import Translator
-from ptenmt.translation.glossary import Glossary
+from ptenmt.translation.safeguards.glossary import Glossary
 
 SENTENCES = [source for source, _ in demo_pairs("validation") if source[-1] in ".?!" and "? " not in source]
 

@@ -10,12 +10,13 @@ import pytest
 from copy_task import TrainedRun
 
 from ptenmt.config import ModelConfig
-from ptenmt.ctranslate2_export import CTranslate2Model, ctranslate2_model
 from ptenmt.errors import CheckpointError, ExportError, PtenmtError
+from ptenmt.model.ctranslate2_model import CTranslate2Model
 from ptenmt.runs import Run
-from ptenmt.trained_model import TrainedModel
+from ptenmt.runs.ctranslate2_cache import ctranslate2_model
+from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.runs.weights import read_info, read_weights, write_weights
 from ptenmt.translation import Translator
-from ptenmt.weights import read_info, read_weights, write_weights
 
 SENTENCES = ["bala", "hime kilo galo", "nado nado pira", "dico fute", "rota mico lume bala"]
 
@@ -90,7 +91,7 @@ def test_the_cache_is_made_again(run: Run, how: str) -> None:
 
 
 def test_a_whole_cache_needs_no_arrays(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ptenmt.trained_model.read_weights", pytest.fail)
+    monkeypatch.setattr("ptenmt.runs.trained_model.read_weights", pytest.fail)
     assert texts(Translator.load(run, pytest.fail))
 
 
@@ -125,8 +126,8 @@ def two_widths(run: Run, copied: TrainedRun, monkeypatch: pytest.MonkeyPatch) ->
     """A run that says its keys are narrower than its values; its weights are a model's of one width."""
     model = replace(copied.config.model, key_size=4)
     run.write(replace(copied.config, model=model), {})
-    monkeypatch.setattr("ptenmt.trained_model.assign_weights", lambda *_anything: None)
-    monkeypatch.setattr("ptenmt.trained_model.model_fingerprint", lambda _config: fingerprint)
+    monkeypatch.setattr("ptenmt.runs.trained_model.assign_weights", lambda *_anything: None)
+    monkeypatch.setattr("ptenmt.runs.trained_model.model_fingerprint", lambda _config: fingerprint)
     fingerprint = read_info(run.weights_folder / "best.safetensors").model
     return run
 

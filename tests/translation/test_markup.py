@@ -16,10 +16,18 @@ from ptenmt.evaluation.checks import random_markup, tagged
 from ptenmt.tokenizers import build_tokenizers
 from ptenmt.tokenizers.words import word_pattern
 from ptenmt.translation import Translator
-from ptenmt.translation.glossary import Glossary
-from ptenmt.translation.markup import Path, Span, marked_segments, move_spans, text_of
-from ptenmt.translation.postprocessing import Alternative, TranslatedSegment
-from ptenmt.translation.segmentation import Segment
+from ptenmt.translation.engine import Hypothesis
+from ptenmt.translation.markup import (
+    Elements,
+    Fragment,
+    marked_sentences,
+    move_markup,
+    moved as moved_fragments,
+    text_of,
+)
+from ptenmt.translation.postprocessing import TranslatedSentence, Translation
+from ptenmt.translation.safeguards.glossary import Glossary
+from ptenmt.translation.sentence import Sentence
 
 
 class Aligned(NamedTuple):
@@ -37,9 +45,9 @@ def words(text: str) -> list[str]:
     return word_pattern().findall(text)
 
 
-def marked(xml: str) -> list[Span]:
+def marked(xml: str) -> list[Fragment]:
     """A text with tags of one letter, ``<a>…</a>``."""
-    spans, path = list[Span](), ()
+    spans, path = list[Fragment](), ()
     for part in re.split(r"(</?[a-z]>)", xml):
         if part[:2] == "</":
             spans += [("", path)] * all(each[: len(path)] != path for _, each in spans)
@@ -56,7 +64,7 @@ def moved(source: str, target: str, *links: Sequence[int | None]) -> str:
     spans, texts = marked(source), re.split(r"(?<=[.]) ", target)
     sentences = re.split(r"(?<=[.]) ", text_of(spans))
     segments = [
-        TranslatedSegment(Segment(" " * bool(n), "", [], original=original), text, [])
+        TranslatedSentence(Sentence(before=" " * bool(n), original=original), Hypothesis([]), text)
         for n, (original, text) in enumerate(zip(sentences, texts, strict=True))
     ]
     alignments = [
@@ -67,10 +75,12 @@ def moved(source: str, target: str, *links: Sequence[int | None]) -> str:
         )
         for typed, text, of_text in zip(sentences, texts, links, strict=True)
     ]
-    alternative = Alternative(text=target, raw="", tokens=[], is_complete=True, score=0.0, segments=segments)
-    divided = marked_segments(spans, alternative)
+    translation = Translation(
+        source="", text=target, raw="", tokens=[], is_complete=True, score=0.0, sentences=segments
+    )
+    divided = marked_sentences(spans, translation)
     used = [each for each, segment in zip(alignments, divided[1::2], strict=True) if segment.to_align]
-    return tagged(move_spans(divided, iter(used)))[3:-4]
+    return tagged(moved_fragments(divided, iter(used)))[3:-4]
 
 
 @pytest.mark.parametrize(
@@ -141,9 +151,9 @@ def random_text(numbers: random.Random) -> str:
     return numbers.choice([" ", "\n", "  "]).join(parts)
 
 
-def with_points(spans: Sequence[Span], points: Sequence[int]) -> list[Span]:
+def with_points(spans: Sequence[Fragment], points: Sequence[int]) -> list[Fragment]:
     """The same text with elements numbered anew in their order, and empty ones at some characters."""
-    found, at = list[Span](), 0
+    found, at = list[Fragment](), 0
     for text, path in spans:
         for cut in sorted({*(point for point in points if at < point < at + len(text)), at + len(text)}):
             found.append((text[: cut - at], path))
@@ -153,7 +163,7 @@ def with_points(spans: Sequence[Span], points: Sequence[int]) -> list[Span]:
     return [(text, tuple(numbers[element] for element in path)) for text, path in found if text or path]
 
 
-def parents(spans: Sequence[Span]) -> set[Path]:
+def parents(spans: Sequence[Fragment]) -> set[Elements]:
     return {path[max(0, n - 1) : n + 1] for _, path in spans for n in range(len(path))}
 
 
@@ -171,7 +181,7 @@ def test_any_elements_are_kept_and_nested_and_the_text_is_that_without_them(tran
     placed = marked
     for _ in range(2):  # through two models: elements may be in several parts already
         translations = translator.translate(map(text_of, placed))
-        placed = [best for (best,) in translator.move_spans(translations, placed)]
+        placed = [best for (best,) in move_markup(translator, translations, placed)]
         for each, of_text, found in zip(translations, marked, placed, strict=True):
             assert "".join(ElementTree.fromstring(tagged(found)).itertext()) == each.text
             assert parents(found) == parents(of_text)
@@ -184,7 +194,7 @@ def test_of_sentences_without_markup_nothing_is_aligned(translator) -> None:
     translations = translator.translate(["O gato bebe. Ela canta."])
     before = len(translator.engine.requests)
     spans = [("O gato bebe.", (0,)), (" Ela canta.", ())]
-    assert translator.move_spans(translations, [spans]) == [
+    assert move_markup(translator, translations, [spans]) == [
         [[("BEBE. GATO O", (0,)), (" ", ()), ("CANTA. ELA", ())]]
     ]
     assert len(translator.engine.requests) == before
@@ -199,12 +209,5 @@ def test_of_sentences_without_markup_nothing_is_aligned(translator) -> None:
 )
 def test_words_are_split_at_elements_where_they_stay_as_they_are(translator, spans, expected) -> None:
     translations = translator.translate([text_of(spans)])
-    (((found),),) = translator.move_spans(translations, [spans])
+    (((found),),) = move_markup(translator, translations, [spans])
     assert tagged(found) == f"<t>{expected}</t>"
-
-
-def test_without_attention_words_are_aligned_in_order(translator, monkeypatch) -> None:
-    translations = translator.translate(["o gato bebe"])
-    monkeypatch.setattr(translator.engine, "name", "keras")
-    ((spans,),) = translator.move_spans(translations, [[("o", (0,)), (" gato bebe", ())]])
-    assert tagged(spans) == "<t><a>BEBE</a> GATO O</t>"

@@ -41,29 +41,29 @@ def cut(
 
 
 def texts(segments: SegmentedText) -> list[str]:
-    return [segment.text for segment in segments.segments]
+    return [segment.text for segment in segments.sentences]
 
 
 TWO = "Este é o primeiro.  Este é o segundo?"
 
 
 def test_a_text_stays_whole_if_its_sentences_are_not_to_be_split():
-    assert texts(cut(TWO, splits=False)) == texts(cut(TWO, is_sentence=True)) == [" ".join(TWO.split())]
+    assert texts(cut(TWO, splits=False)) == [" ".join(TWO.split())]
     assert texts(cut("um\ndois", splits=False)) == ["um", "dois"]
 
 
 def test_a_text_is_cut_into_sentences():
     segments = cut(TWO)
     assert texts(segments) == ["Este é o primeiro.", "Este é o segundo?"]
-    assert [segment.before for segment in segments.segments] == ["", "  "]
-    assert [len(segment.ids) for segment in segments.segments] == [2 + 15, 2 + 14]
+    assert [segment.before for segment in segments.sentences] == ["", "  "]
+    assert [len(segment.ids) for segment in segments.sentences] == [2 + 15, 2 + 14]
     assert not segments.is_split
     assert segments.join(["This is the first.", "And this?"]) == "This is the first.  And this?"
 
 
 def test_a_corpus_sentence_is_cut_only_where_it_has_to_be():
-    assert len(cut(TWO, is_prepared=True).segments) == 1
-    assert len(cut(TWO, is_prepared=True, longest=20).segments) == 2
+    assert len(cut(TWO, is_prepared=True).sentences) == 1
+    assert len(cut(TWO, is_prepared=True, longest=20).sentences) == 2
 
 
 def test_lines_of_one_text_stay_lines():
@@ -118,16 +118,16 @@ WORDLESS += ["#TAG#", "%1$s", "日本語", "مرحبا بالعالم", "– 7,5
 @pytest.mark.parametrize("text", WORDLESS)
 def test_what_has_no_word_of_the_language_is_not_translated(text: str):
     segments = cut(f"um.\n {text}\ndois.")
-    assert [segment.is_blank for segment in segments.segments] == [False, True, False]
+    assert [segment.is_blank for segment in segments.sentences] == [False, True, False]
     assert texts(segments)[1] == text
-    assert all(segment.is_blank for segment in cut(text, is_prepared=True).segments)
+    assert all(segment.is_blank for segment in cut(text, is_prepared=True).sentences)
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\t \u00a0", "\n"])
 def test_a_blank_text_has_nothing_to_translate(blank: str):
     segments = cut(blank)
-    assert all(segment.is_blank for segment in segments.segments)
-    assert segments.join(["" for _ in segments.segments]) == blank
+    assert all(segment.is_blank for segment in segments.sentences)
+    assert segments.join(["" for _ in segments.sentences]) == blank
 
 
 def test_a_sentence_that_cannot_be_read_at_once_is_cut_behind_marks_near_its_middle():
@@ -143,7 +143,7 @@ def test_without_marks_it_is_cut_between_words_and_without_those_anywhere():
     anywhere = cut("x" * 1000, longest=100)
     assert "".join(texts(anywhere)) == "x" * 1000
     assert anywhere.join(texts(anywhere)) == "x" * 1000
-    assert max(len(segment.ids) for segment in anywhere.segments) <= 100
+    assert max(len(segment.ids) for segment in anywhere.sentences) <= 100
 
 
 @pytest.mark.parametrize("safeguards", [True, False])
@@ -151,9 +151,9 @@ def test_no_entity_is_split(safeguards: bool):
     url = "https://example.org/" + "casa/" * 240 + "fim"
     for text in (f"Vê {url} agora.", f"{url} já", f"um 12 345 678 e {url}", f"{'um dois ' * 30}{url} fim"):
         segments = cut(text, longest=30, safeguards=safeguards)
-        pieces = [segment.original for segment in segments.segments]
+        pieces = [segment.original for segment in segments.sentences]
         assert " ".join(pieces).count(url) == 1
-        assert max(len(segment.ids) for segment in segments.segments) <= 30
+        assert max(len(segment.ids) for segment in segments.sentences) <= 30
 
 
 def test_nothing_is_lost_whatever_the_text():
@@ -195,7 +195,7 @@ def test_nothing_is_lost_whatever_the_text():
         longest = numbers.choice([12, 30, 1000])
         segments = cut(text, longest=longest)
         assert "".join("".join(texts(segments)).split()) == "".join(text.split())
-        assert max((len(segment.ids) for segment in segments.segments), default=0) <= longest
+        assert max((len(segment.ids) for segment in segments.sentences), default=0) <= longest
         joined = segments.join(texts(segments))
         assert [line[-1:] for line in joined.splitlines(True)] == [
             line[-1:] for line in text.splitlines(True)

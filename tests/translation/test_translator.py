@@ -13,6 +13,7 @@ from ptenmt.model.transformer import Transformer
 from ptenmt.tokenizers import END, START, UNK, build_tokenizers
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
+from ptenmt.translation.single_sentence import align, next_token_alternatives
 
 
 def said(translations: Iterable[Translation]) -> list[tuple[str, str, list[str]]]:
@@ -223,7 +224,7 @@ def test_a_word_that_the_target_side_lacks_is_copied_from_the_source(
 ):
     favour(model, UNK, 1e6)
     one = translator.with_options(max_length=1).translate("hime kilo galo")[0]
-    weights = translator.with_options(max_length=1).align("hime kilo galo").weights
+    weights = align(translator.with_options(max_length=1), "hime kilo galo").weights
     words = ["hime", "kilo", "galo"]
     assert one.raw == words[int(weights[0, 1:4].argmax())]
     assert one.tokens == ["[START]", one.raw]
@@ -231,7 +232,7 @@ def test_a_word_that_the_target_side_lacks_is_copied_from_the_source(
 
 
 def test_an_alignment_has_a_row_for_each_token_of_the_translation(translator: Translator):
-    alignment = translator.align("hime kilo galo")
+    alignment = align(translator, "hime kilo galo")
     (translation,) = translator.translate("hime kilo galo")
     assert alignment.source_tokens == ["[START]", "hime", "kilo", "galo", "[END]"]
     assert alignment.target_tokens == translation.tokens[1:]
@@ -291,15 +292,15 @@ def test_no_alternative_continues_the_last_word_of_the_prefix_or_is_improbable()
             return lambda: [ranked]
 
     translator = Translator(Scripted(tokenizers, list), tokenizers, config)
-    found = translator.next_token_alternatives("ta", "la", 9)
+    found = next_token_alternatives(translator, "ta", "la", 9)
     assert [(each.text.strip(), each.probability) for each in found] == [
         ("la", pytest.approx(np.exp(-1.0))),
         ("la!", pytest.approx(np.exp(-2.0))),
     ]
     for each in found:  # the score is that of the whole translation after the prefix
         assert each.score * (len(each.ids) - 1) == pytest.approx(np.log(each.probability) - 1.0)
-    assert len(translator.next_token_alternatives("ta", "la", 1)) == 1
-    assert len(translator.next_token_alternatives("ta", "", 9)) == 4
+    assert len(next_token_alternatives(translator, "ta", "la", 1)) == 1
+    assert len(next_token_alternatives(translator, "ta", "", 9)) == 4
 
 
 def test_a_text_in_another_language_is_named(translator: Translator):

@@ -13,7 +13,7 @@ from ptenmt.server.documents.office import OfficeDocument
 from ptenmt.server.documents.plain import PlainText
 from ptenmt.server.documents.srt import Subtitles
 from ptenmt.server.limits import Refusal
-from ptenmt.translation.markup import Span
+from ptenmt.translation.markup import Fragment
 
 FORMATS = (".txt", ".html", ".srt", ".docx", ".odt", ".pptx", ".epub")
 """The file name suffixes of the formats."""
@@ -27,10 +27,10 @@ _BYTE_ORDER_MARKS = {
 class Document(Protocol):
     """A document."""
 
-    texts: list[list[Span]]
+    texts: list[list[Fragment]]
     """Its texts to translate, in order, with their inline elements."""
 
-    def with_texts(self, texts: Sequence[Sequence[Span]]) -> bytes:
+    def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> bytes:
         """The document with other texts, one for each of ``texts``; to be called once."""
         ...
 
@@ -55,7 +55,7 @@ class _EncodedDocument:
         self._document = parse(source)
         self.texts = self._document.texts
 
-    def with_texts(self, texts: Sequence[Sequence[Span]]) -> bytes:
+    def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> bytes:
         text = self._document.with_texts(texts)
         try:
             return self._mark + text.encode(self._encoding)

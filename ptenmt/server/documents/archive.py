@@ -8,7 +8,7 @@ from itertools import chain, islice
 from ptenmt.server.documents.html import Html, check_bounds
 from ptenmt.server.documents.plain import check_tags, limited
 from ptenmt.server.limits import Refusal
-from ptenmt.translation.markup import Span
+from ptenmt.translation.markup import Fragment
 
 MAX_FILES = 2_000
 MAX_BYTES = 50_000_000
@@ -28,7 +28,7 @@ class ZippedDocument:
         self._files, self._parts = files, parts
         self.texts = limited(chain.from_iterable(part.texts for part in parts.values()))
 
-    def with_texts(self, texts: Sequence[Sequence[Span]]) -> bytes:
+    def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> bytes:
         """The archive with other texts, one for each of ``texts``."""
         remaining = iter(texts)
         for name, part in self._parts.items():

@@ -14,7 +14,7 @@ from lxml import etree
 from ptenmt.server.documents.inline import TranslationUnit, merged, numbers_in_braces
 from ptenmt.server.documents.plain import check_tags, is_prose, limited, xml_characters
 from ptenmt.server.limits import Refusal
-from ptenmt.translation.markup import Path, Span, text_of
+from ptenmt.translation.markup import Elements, Fragment, text_of
 
 MAX_TAGS = 100_000
 MAX_ATTRIBUTES = 1_000
@@ -42,14 +42,13 @@ _POINTS = {
 _ATTRIBUTES = ("alt", "title", "placeholder", "aria-label", "label")
 _DESCRIPTIONS = ("description", "og:description", "og:title", "twitter:description", "twitter:title")
 """``meta`` elements with a text."""
-_IS_PAGE = re.compile(
-    r"(?:\s|<!--.*?-->|<\?[^>]*>)*+<(?:!doctype|html|head|body)\b", re.IGNORECASE | re.DOTALL
-)
+_BEFORE_PAGE = re.compile(r"\s+|<!--.*?-->|<\?[^>]*>", re.DOTALL)
+_BEGIN_OF_PAGE = re.compile(r"<(?:!doctype|html|head|body)\b", re.IGNORECASE)
 _END_OF_BODY = re.compile(r"</(?:body|html)\b[^>]*>?", re.IGNORECASE)
 """These end tags are optional, and libxml2 drops text that follows them."""
 _NO_XML = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#\d+|#x[\da-fA-F]+);)(?:\w+;)?|<(?![\w:/!?])")
 """What begins neither an entity of XML nor a tag."""
-_PROLOG = re.compile(r"(?:\s|<\?.*?\?>|<!--.*?-->|<!doctype\b[^>\[]*>)*+", re.IGNORECASE | re.DOTALL)
+_PROLOG = re.compile(r"\s+|<\?.*?\?>|<!--.*?-->|<!doctype\b[^>\[]*>", re.IGNORECASE | re.DOTALL)
 """What precedes the root of XML. A document type with declarations is none: it is not well-formed."""
 _XHTML = "{http://www.w3.org/1999/xhtml}"
 _LANGUAGES = "lang", "{http://www.w3.org/XML/1998/namespace}lang"
@@ -83,12 +82,12 @@ class Html:
     ) -> None:
         check_tags(source.count("<"), MAX_TAGS)
         is_xml, self._is_xhtml = is_xhtml or roles is not None, is_xhtml
-        self._is_page = not is_xml and _IS_PAGE.match(source) is not None
+        self._is_page = not is_xml and _begins_page(source)
         self._method, self._prolog = "xml" if is_xml else "html", ""
         if is_xml:
-            content = _PROLOG.sub("", source, count=1)
-            self._prolog = source.removesuffix(content)
-            self.root = _parsed_xml(content)
+            begin = _end_of_all(_PROLOG, source)
+            self._prolog = source[:begin]
+            self.root = _parsed_xml(source[begin:])
         else:
             self.root = _parsed(source if self._is_page else f"<html><body>{source}")
         for node in self.root.iter(f"{_XHTML}*") if is_xhtml else ():
@@ -114,7 +113,7 @@ class Html:
                     if element.get(name, "").lower().split("-")[0] in languages[0]:
                         element.set(name, languages[1])
 
-    def with_texts(self, texts: Sequence[Sequence[Span]]) -> str:
+    def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> str:
         """The HTML with other texts, one for each of ``texts``."""
         remaining = iter(texts)
         for unit in self._units:
@@ -175,7 +174,7 @@ class _HtmlUnit(TranslationUnit):
         """The elements that have texts of their own."""
         return [element for element in self._elements if self._roles.get(element) == "box"]
 
-    def _add(self, node: _Element, path: Path) -> None:
+    def _add(self, node: _Element, path: Elements) -> None:
         role = self._roles[node]
         if role == "placeholder":
             name = self._placeholder(node, "\n" if node.tag == "br" else None)
@@ -191,7 +190,7 @@ class _HtmlUnit(TranslationUnit):
             self._put_empty(inner)
         self._add_text(node.tail, path, is_separate=node.tag in _POINTS)
 
-    def _add_text(self, text: str | None, path: Path, *, is_separate: bool = False) -> None:
+    def _add_text(self, text: str | None, path: Elements, *, is_separate: bool = False) -> None:
         """Append text with white space collapsed as in browsers."""
         self._last = text or self._last
         spaced = _SPACE.sub(" ", text or "")
@@ -204,7 +203,7 @@ class _HtmlUnit(TranslationUnit):
         self._put(spaced, path)
         self._end = spaced[-1:] or self._end
 
-    def fill(self, spans: Sequence[Span]) -> None:
+    def fill(self, spans: Sequence[Fragment]) -> None:
         """Replace the text."""
         for node in self._nodes:
             node.getparent().remove(node)
@@ -235,6 +234,19 @@ class _HtmlUnit(TranslationUnit):
             parent.text = (parent.text or "") + xml_characters(text)
         else:
             last.tail = (last.tail or "") + xml_characters(text)
+
+
+def _begins_page(source: str) -> bool:
+    """Return whether this is a whole page rather than a fragment."""
+    return _BEGIN_OF_PAGE.match(source, _end_of_all(_BEFORE_PAGE, source)) is not None
+
+
+def _end_of_all(pattern: re.Pattern[str], text: str) -> int:
+    """Return where the matches of the pattern, one directly after another from the beginning, end."""
+    end = 0
+    while match := pattern.match(text, end):
+        end = match.end()
+    return end
 
 
 def _parsed(source: str) -> _Element:

@@ -9,7 +9,7 @@ from typing import Any
 
 from lxml import etree
 
-from ptenmt.translation.markup import Path, Span, num_shared, text_of
+from ptenmt.translation.markup import Elements, Fragment, num_shared, text_of
 
 _BEFORE_ORDINAL = re.compile(r"(?:\d|\b[nN])\.?$")
 _NUMBER_IN_BRACES = re.compile(r"\{\d+\}")
@@ -21,7 +21,7 @@ def numbers_in_braces(root: Any) -> set[str]:
     return {*_NUMBER_IN_BRACES.findall(text)}
 
 
-def merged(spans: Iterable[Span]) -> list[Span]:
+def merged(spans: Iterable[Fragment]) -> list[Fragment]:
     """The same with neighbours in the same elements as one."""
     return [(text_of(list(group)), path) for path, group in groupby(spans, itemgetter(1))]
 
@@ -36,21 +36,21 @@ class TranslationUnit(ABC):
     """
 
     def __init__(self, taken: Collection[str]) -> None:
-        self.spans: list[Span] = []
+        self.spans: list[Fragment] = []
         self._elements: list[Any] = []
         """Those that paths refer to. One of them may be a text, such as the space after an image."""
         self._names = (name for number in count() if (name := f"{{{number}}}") not in taken)
         self._placeholders: dict[str, list[Any]] = {}
         """The elements that each placeholder stands for, in order."""
 
-    def _put(self, text: str, path: Path) -> None:
+    def _put(self, text: str, path: Elements) -> None:
         if text:
             before = (
                 self.spans.pop()[0] if self.spans and self.spans[-1][0] and self.spans[-1][1] == path else ""
             )
             self.spans.append((before + text, path))
 
-    def _put_empty(self, path: Path) -> None:
+    def _put_empty(self, path: Elements) -> None:
         """Add an element, unless it has something inside."""
         if not self.spans or self.spans[-1][1][: len(path)] != path:
             self.spans.append(("", path))
@@ -71,9 +71,9 @@ class TranslationUnit(ABC):
         before = self.spans[-1][0] if self.spans else ""
         return len(text) <= 2 and text.isalpha() and _BEFORE_ORDINAL.search(before) is not None
 
-    def _write(self, container: Any, spans: Sequence[Span]) -> None:
+    def _write(self, container: Any, spans: Sequence[Fragment]) -> None:
         """Write a translation into an element; placeholders that it lost are at its end."""
-        opened, last, seen = [container], Path(), set[int]()
+        opened, last, seen = [container], Elements(), set[int]()
         left = {name: [*elements] for name, elements in self._placeholders.items()}
         pattern = re.compile("|".join(map(re.escape, left)) or "(?!)")
 

@@ -21,7 +21,7 @@ from ptenmt.server.documents.archive import MAX_TAGS, packed, unpacked, unreadab
 from ptenmt.server.documents.inline import TranslationUnit, merged, numbers_in_braces
 from ptenmt.server.documents.plain import check_tags, is_prose, limited, xml_characters
 from ptenmt.server.limits import Refusal
-from ptenmt.translation.markup import Path, Span, text_of
+from ptenmt.translation.markup import Elements, Fragment, text_of
 
 MAX_ATTRIBUTES = 100
 """Of one element of a run's formatting: reading them takes time quadratic in their number."""
@@ -84,7 +84,7 @@ class OfficeDocument:
         self.texts = [unit.spans for unit in self._units]
         self.texts += [[(node.get("descr"), ())] for node in self._described]
 
-    def with_texts(self, texts: Sequence[Sequence[Span]]) -> bytes:
+    def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> bytes:
         """The document with other texts, one for each of ``texts``."""
         for unit, spans in zip(self._units, texts, strict=False):
             unit.fill(spans)
@@ -147,7 +147,7 @@ class _RunUnit(TranslationUnit):
         """The elements that stand between words."""
         return (element for element in self._elements if self._roles[element] == "point")
 
-    def _add(self, wrapper: _Element | None, nodes: Iterable[_Element], path: Path) -> None:
+    def _add(self, wrapper: _Element | None, nodes: Iterable[_Element], path: Elements) -> None:
         """Add the nodes of the unit or of a wrapper; the text of runs with default formatting is its own."""
         formatting = {node: _formatting(node) for node in nodes if self._roles[node] == "text"}
         counts: Counter[_Formatting] = Counter()
@@ -175,7 +175,7 @@ class _RunUnit(TranslationUnit):
                 self._put_empty(inner)
             previous, last = properties, inner
 
-    def fill(self, spans: Sequence[Span]) -> None:
+    def fill(self, spans: Sequence[Fragment]) -> None:
         """Replace the text."""
         parent, following = self._nodes[0].getparent(), self._nodes[-1].getnext()
         container = parent.makeelement("runs")
@@ -190,7 +190,7 @@ class _RunUnit(TranslationUnit):
             else:
                 following.addprevious(node)
 
-    def _with_ranges(self, spans: Sequence[Span]) -> list[Span]:
+    def _with_ranges(self, spans: Sequence[Fragment]) -> list[Fragment]:
         """Return the spans with the start of each bookmark or comment before its end."""
         found = list(spans)
         ends: dict[tuple[str, str], int] = {}

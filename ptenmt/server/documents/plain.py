@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TypeVar
 
 from ptenmt.server.limits import Refusal
-from ptenmt.translation.markup import Span, text_of
+from ptenmt.translation.markup import Fragment, text_of
 
 MAX_TEXTS = 20_000
 """Texts of a document; even at one word each they would keep a server busy for minutes."""
@@ -46,9 +46,9 @@ class PlainText:
     def __init__(self, source: str) -> None:
         self._source = source
         self._lines = limited(line.span() for line in _LINE.finditer(source) if is_prose(line[0]))
-        self.texts: list[list[Span]] = [[(source[slice(*line)], ())] for line in self._lines]
+        self.texts: list[list[Fragment]] = [[(source[slice(*line)], ())] for line in self._lines]
 
-    def with_texts(self, texts: Sequence[Sequence[Span]]) -> str:
+    def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> str:
         """The file with other texts, one for each of ``texts``."""
         parts, last_end = [], 0
         for (begin, end), spans in zip(self._lines, texts, strict=True):

@@ -11,7 +11,7 @@ import srt
 from ptenmt.server.documents.inline import merged
 from ptenmt.server.documents.plain import check_tags, is_prose, limited
 from ptenmt.server.limits import Refusal
-from ptenmt.translation.markup import Path, Span, num_shared, text_of
+from ptenmt.translation.markup import Elements, Fragment, num_shared, text_of
 
 MAX_TAGS = 50_000
 MAX_CHARACTERS = 2_000_000
@@ -22,7 +22,7 @@ _SUBTITLE = re.compile(rf"(?:^|\n)((?:\d+\n)?{_TIMES})")
 _LONG_NUMBER = re.compile(r"[0-9]{10}")
 """srt's patterns take time cubic in the digits of a number."""
 _TAG = r"<[^<>]*>|\{[^{}]*\}"
-_DASH = re.compile(rf"^ (?: \s | {_TAG} )*+ [-–—]++ \s*+", re.VERBOSE)
+_DASH = re.compile(rf"^ \s* (?: (?: {_TAG} ) \s* )* [-–—]+ \s*", re.VERBOSE)
 """The dash that starts each speaker's lines in a dialogue."""
 _KEPT = re.compile(rf"( {_DASH.pattern} | {_TAG} )", re.VERBOSE)
 _NO_BREAK = "\ue000"
@@ -39,7 +39,7 @@ class _Turn:
         self.lines, text = lines, " ".join(lines)
         self._dash = found[0] if (found := _DASH.match(text)) else ""
         self._tags: list[list[str]] = []  # what begins and ends each element
-        path, names, spans = Path(), list[str](), list[Span]()
+        path, names, spans = Elements(), list[str](), list[Fragment]()
         for at, part in enumerate(re.split(f"({_TAG})", text.removeprefix(self._dash))):
             name = tag[1].lower() if (tag := re.fullmatch(r"<(/?\w+)[^<>]*>", part)) else ""
             if at % 2 == 0:
@@ -56,14 +56,14 @@ class _Turn:
                     path, names = inner, [*names, name]
         self.spans = merged(
             span
-            for span, (_, following) in pairwise([*spans, ("", Path())])
+            for span, (_, following) in pairwise([*spans, ("", Elements())])
             if span[0] or following[: len(span[1])] != span[1]
         )
 
-    def fill(self, spans: Sequence[Span]) -> None:
+    def fill(self, spans: Sequence[Fragment]) -> None:
         """Replace the text; the number of lines stays."""
-        parts, last = [self._dash], Path()
-        for text, path in [*spans, ("", Path())]:
+        parts, last = [self._dash], Elements()
+        for text, path in [*spans, ("", Elements())]:
             same = num_shared(last, path)
             parts += [self._tags[number][1] for number in reversed(last[same:])]
             parts += [self._tags[number][0] for number in path[same:]]
@@ -89,7 +89,7 @@ class Subtitles:
         self._translated = limited(turn for turn in turns if is_prose(text_of(turn.spans)))
         self.texts = [turn.spans for turn in self._translated]
 
-    def with_texts(self, texts: Sequence[Sequence[Span]]) -> str:
+    def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> str:
         """The file with other texts, one for each of ``texts``."""
         for turn, spans in zip(self._translated, texts, strict=True):
             turn.fill(spans)

@@ -12,6 +12,7 @@ from ptenmt.server.limits import Refusal
 from ptenmt.server.models import Direction
 from ptenmt.server.service import RequestModels, Service, SharedService
 from ptenmt.tokenizers import END
+from ptenmt.translation.single_sentence import align, next_token_alternatives
 
 router = APIRouter(prefix="/v1", tags=["Introspection"])
 _ERRORS = schemas.errors(400, 403, 408, 413, 429, 503)
@@ -26,7 +27,7 @@ async def alignment(request: Request, service: SharedService) -> schemas.Alignme
         request,
         service,
         schemas.AlignmentRequest,
-        lambda models, direction, body: models.translator(direction).align(body.q, body.prefix).of_words(),
+        lambda models, direction, body: align(models.translator(direction), body.q, body.prefix).of_words(),
     )
     return schemas.AlignmentAnswer.model_validate(found, from_attributes=True)
 
@@ -38,8 +39,8 @@ async def alternatives(request: Request, service: SharedService) -> schemas.Alte
         request,
         service,
         schemas.AlternativesRequest,
-        lambda models, direction, body: models.translator(direction).next_token_alternatives(
-            body.q, body.prefix, body.count
+        lambda models, direction, body: next_token_alternatives(
+            models.translator(direction), body.q, body.prefix, body.count
         ),
     )
     return schemas.AlternativesAnswer.model_validate({"alternatives": found}, from_attributes=True)
@@ -84,7 +85,7 @@ def _attention(
         Refusal: It, or its translation, is too long.
     """
     translator, text, translation = models.translator(direction), body.q, body.translation
-    source = translator.encoder.segment_single([text])[0].segments[0].ids
+    source = translator.encoder.single_sentence(text).sentences[0].ids
     if translation is None:
         best = translator.with_options(split_sentences=False, safeguards=False).translate(text)[0]
         translation, target = best.text, best.ids

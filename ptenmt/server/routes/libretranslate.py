@@ -18,7 +18,7 @@ from ptenmt.server.http_requests import answer_in_time, bearer_token, read_uploa
 from ptenmt.server.limits import Refusal
 from ptenmt.server.service import RequestModels, Service, SharedService
 from ptenmt.translation import Translation
-from ptenmt.translation.markup import Span, text_of
+from ptenmt.translation.markup import Fragment, text_of
 
 DOWNLOAD_SECONDS = 20 * 60
 MAX_DOWNLOAD_BYTES = 64_000_000
@@ -111,7 +111,7 @@ def _translate(
     naming = _languages(service, body)
     roles = xml_roles if body.format == "xml" else None
     markups = [None if body.format == "text" else Html(text, naming, roles=roles) for text in texts]
-    parts: list[list[list[Span]]] = [
+    parts: list[list[list[Fragment]]] = [
         [[(text, ())]] if markup is None else markup.texts
         for text, markup in zip(texts, markups, strict=True)
     ]
@@ -124,14 +124,14 @@ def _translate(
     else:
         routes = [service.models.route(body.source, body.target)] * len(texts)
     translated: list[list[Translation] | None] = [None] * len(texts)
-    moved: list[list[list[list[Span]]]] = [[]] * len(texts)
+    moved: list[list[list[list[Fragment]]]] = [[]] * len(texts)
     for route in filter(None, dict.fromkeys(routes)):
         rows = [row for row, each in enumerate(routes) if each == route]
         found, placed = models.translate(
             route,
             [part for row in rows for part in parts[row]],
             glossary=service.glossary(body.glossary),
-            max_segments=service.limits.sentences,
+            max_sentences=service.limits.sentences,
             count=1 + body.alternatives,
             with_confidence=body.confidence,
         )
@@ -152,7 +152,7 @@ def _translate(
             [
                 {"translation": sentence.text, "confidence": sentence.confidence}
                 for part in of_parts or ()
-                for sentence in part.segments
+                for sentence in part.sentences
             ]
             for of_parts in translated
         ]
@@ -175,7 +175,7 @@ def _languages(
     return service.models.languages if body.source == "auto" else (body.source,), body.target
 
 
-def _rank(markup: Html | None, parts: Sequence[Sequence[Sequence[Span]]]) -> list[str]:
+def _rank(markup: Html | None, parts: Sequence[Sequence[Sequence[Fragment]]]) -> list[str]:
     """The translations of a text from those of its parts, best first; parts with fewer repeat their last."""
     ranks = range(max(map(len, parts), default=1))
     rows = ([ranked[min(rank, len(ranked) - 1)] for ranked in parts] for rank in ranks)

@@ -1,0 +1,95 @@
+"""Training a run until it is ready to translate: the loop, then what only its best weights can tell."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ptenmt.config import Config
+from ptenmt.data.corpus import load_corpus
+from ptenmt.errors import PtenmtError
+from ptenmt.evaluation.reliability import calibrate
+from ptenmt.evaluation.systems import System
+from ptenmt.inspection.alignment import choose_layer
+from ptenmt.model.ctranslate2_model import why_not_ctranslate2
+from ptenmt.progress import OnDownload
+from ptenmt.runs import Run
+from ptenmt.runs.ctranslate2_cache import ctranslate2_model
+from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.runs.weights import list_weights
+from ptenmt.tokenizers import load_tokenizers
+from ptenmt.training.events import Event, Warned
+from ptenmt.training.session import TrainingResult, train as train_weights
+from ptenmt.translation import Translator
+from ptenmt.translation.confidence import Calibration
+
+
+def train(
+    config: Config,
+    run: str | Path = "default",
+    *,
+    fresh: bool = False,
+    init_from: str | Path | None = None,
+    facts: Mapping[str, Any] | None = None,
+    on_event: Callable[[Event], None] = lambda _event: None,
+    on_download: OnDownload | None = None,
+) -> TrainingResult:
+    """Train a run, or resume it from its latest checkpoint, and prepare it for translating.
+
+    After the loop the layer that aligns words is chosen, the best weights are converted for CTranslate2, and
+    unless a signal ended the training, the confidences of translations are calibrated.
+
+    In the main thread, SIGINT, SIGTERM and SIGHUP (a closed terminal) finish the current step, save and end
+    the training; a second one exits immediately.
+
+    Args:
+        config: The run's options.
+        run: A path, or a name below ``checkpoints/``.
+        fresh: Start over; an existing run of that name is renamed, not deleted.
+        init_from: Warm start: a run whose weights and tokenizers a new run starts from (fine-tuning).
+        facts: Further entries of ``run.json``.
+        on_event: Called with every event.
+        on_download: Called with the progress of a download.
+
+    Raises:
+        PtenmtError: See ``ptenmt.training.session.train``.
+    """
+    result = train_weights(
+        config,
+        run,
+        fresh=fresh,
+        init_from=init_from,
+        facts=facts,
+        on_event=on_event,
+        on_download=on_download,
+    )
+    if config.task == "translation" and result.is_chief and result.is_saved:
+        is_finished = result.stopped_by is None  # nobody who sends a signal waits for the calibration
+        prepare_for_translating(
+            config, Run(result.run), lambda message: on_event(Warned(message=message)), calibrates=is_finished
+        )
+    return result
+
+
+def prepare_for_translating(
+    config: Config, run: Run, warn: Callable[[str], None], *, calibrates: bool
+) -> None:
+    """Choose the layer of the best weights that aligns words, convert them for CTranslate2, and calibrate.
+
+    The layer is recorded in ``run.json``. If it ``calibrates``, the confidences are fitted on the validation
+    pairs, unless that is done already for these weights. Errors are warnings: the run is trained.
+    """
+    candidates = list_weights(run.weights_folder, "best")
+    if not candidates:
+        return
+    try:
+        trained = TrainedModel(run, config, load_tokenizers(run.tokenizer_folder), candidates, warn)
+        pairs = load_corpus(config.data, config.seed).validation
+        run.record_alignment_layer(choose_layer(trained, pairs))
+        if why_not_ctranslate2(config.model):
+            return
+        ctranslate2_model(trained)
+        is_calibrated = Calibration.load(run, trained.info.checksum, lambda _stale: None) is not None
+        if calibrates and not is_calibrated:
+            calibrate(System(trained=trained, translator=Translator.from_trained_model(trained)), pairs)
+    except PtenmtError as error:
+        warn(f"cannot prepare the best weights for translating: {error.message}")

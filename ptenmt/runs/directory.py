@@ -1,0 +1,327 @@
+"""The run directory: one self-contained folder per training, ``checkpoints/<run>/``.
+
+- ``run.json``: format version, package versions, data fingerprint, sizes, the layer that aligns words
+- ``config.yaml``: every option
+- ``tokenizer/``: both languages' tokenizers
+- ``state/``: TensorFlow's checkpoints of all that the next training step depends on; only training reads them
+- ``weights/``: the best and the latest weights, which everything else reads (``ptenmt.runs.weights``)
+- ``ctranslate2/``: the best weights for CTranslate2, a cache (``ptenmt.runs.ctranslate2_cache``)
+- ``export/``: what ``ptenmt export`` wrote for other programs
+- ``confidence.json``: the calibration of confidences (``ptenmt.translation.confidence``)
+- ``history.jsonl``: validations and training curves, one JSON object per line
+"""
+
+import difflib
+import json
+import logging
+import os
+import platform
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from ptenmt.atomic_files import check_writable, held, json_text, make_folder, output_errors, write_text
+from ptenmt.config import Config, TaskName
+from ptenmt.config.loading import build_config, dump_config
+from ptenmt.errors import ConfigError, RunError
+
+FORMAT_VERSION = 1
+RUNS_FOLDER = Path("checkpoints")
+STARTER = "starter"
+"""Name of the trained run that comes with the package."""
+NOTICE = 25
+"""Level of log messages that are no warnings, but shown by commands."""
+Choice = Literal["best", "latest"]
+"""Which of a run's weights: the best by validation, or the newest."""
+
+logger = logging.getLogger(__name__)
+logging.addLevelName(NOTICE, "NOTICE")
+
+_YamlLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # not every PyYAML has the fast one
+_PACKAGES = (
+    "ptenmt",
+    "tensorflow",
+    "keras",
+    "tensorflow-datasets",
+    "ctranslate2",
+    "sentencepiece",
+    "tokenizers",
+)
+
+UNITS: dict[TaskName, str] = {"translation": "pairs", "next-word": "windows"}
+"""The unit in which each task's data is counted."""
+COMMANDS: dict[TaskName, str] = {"translation": "translate", "next-word": "complete"}
+"""The command that uses a trained model of each task."""
+
+_COPY_HINT = "restore it from a copy, or copy the whole run folder again"
+_TRAIN_HINT = "train one first: ptenmt train --config demo.yaml"
+_NUM_SHOWN_RUNS = 8
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run directory; the folder is the only state."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self.path.absolute().name
+
+    @property
+    def tokenizer_folder(self) -> Path:
+        """Where the run's tokenizers are saved."""
+        return self.path / "tokenizer"
+
+    @property
+    def state_folder(self) -> Path:
+        """Where training saves its state."""
+        return self.path / "state"
+
+    @property
+    def weights_folder(self) -> Path:
+        """Where the best and the latest weights are."""
+        return self.path / "weights"
+
+    @property
+    def ctranslate2_folder(self) -> Path:
+        """Where the best weights are cached in CTranslate2's form."""
+        return self.path / "ctranslate2"
+
+    @property
+    def calibration_file(self) -> Path:
+        """Where the calibration of confidences is kept."""
+        return self.path / "confidence.json"
+
+    @property
+    def is_bundled(self) -> bool:
+        """Whether it came with the package, where nothing is written."""
+        bundled = _bundled_run()
+        return bundled is not None and self.path.resolve() == bundled.path.resolve()
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether any weights were saved so far."""
+        return any(self.weights_folder.glob("*.safetensors"))
+
+    def facts(self, needed: Collection[str] = ()) -> dict[str, Any]:
+        """The content of ``run.json``, which must have the entries that are ``needed``.
+
+        Raises RunError if it is missing, damaged, or of a newer format than this program knows.
+        """
+        file = self.path / "run.json"
+        try:
+            facts: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+            if not isinstance(facts, dict) or not isinstance(version := facts.get("format_version"), int):
+                raise TypeError("it has no format_version")
+        except (OSError, ValueError, TypeError) as error:
+            raise RunError(f"{file} is {_what_is_wrong(error)}", _COPY_HINT) from error
+        if version > FORMAT_VERSION:
+            raise RunError(
+                f"{self.path} is of run format {version}; this ptenmt knows formats up to {FORMAT_VERSION}",
+                "upgrade: pip install --upgrade ptenmt",
+            )
+        if missing := sorted(set(needed) - facts.keys()):
+            raise RunError(f"{file} is damaged: it lacks {', '.join(missing)}", _COPY_HINT)
+        return facts
+
+    def data_fingerprint(self, split: str) -> str | None:
+        """The fingerprint of a split when the run was trained, if it is known."""
+        fingerprint = self.facts().get("data", {}).get(split, {}).get("fingerprint")
+        return None if fingerprint is None else str(fingerprint)
+
+    def config(self) -> Config:
+        """The options this run was trained with; raises RunError if ``config.yaml`` is damaged."""
+        self.facts()  # checks the format
+        file = self.path / "config.yaml"
+        try:
+            options = yaml.load(file.read_text(encoding="utf-8"), _YamlLoader)
+            return build_config(options, self.path)
+        except (OSError, ValueError, yaml.YAMLError, ConfigError) as error:
+            raise RunError(f"{file} is {_what_is_wrong(error)}", _COPY_HINT) from error
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Lock the run until the process ends in any way; RunError if another one trains it; OutputError."""
+        hint = "wait for it or stop it, or train beside it with --run NAME"
+        parent = self.path.resolve().parent
+        is_new = not parent.exists()
+        try:
+            with held(
+                self.path,
+                lambda process: RunError(f"{self.path} is being trained by process {process}", hint),
+            ):
+                yield
+        finally:
+            if is_new:
+                with suppress(OSError):  # it is not empty: the run is there
+                    parent.rmdir()
+
+    def check_writable(self) -> None:
+        """Raise RunError or OutputError if the folder cannot be written."""
+        if self.path.is_file():
+            raise RunError(f"{self.path} is a file, not a run", "choose another name with --run")
+        check_writable(self.path / "run.json")
+
+    def write(self, config: Config, facts: dict[str, Any]) -> None:
+        """Write ``run.json``, which makes the folder a run, then ``config.yaml``; raises OutputError.
+
+        ``facts`` are further entries of ``run.json``; another run's format, times and versions are replaced.
+        """
+        make_folder(self.path)
+        now = datetime.now(UTC).isoformat(timespec="microseconds")
+        old = self.facts() if (self.path / "run.json").exists() else {}
+        kept = {name: old[name] for name in ("created", "alignment_layer") if name in old}
+        own = {"format_version": FORMAT_VERSION, "created": now, "trained": now, "versions": versions()}
+        self._write_facts(own | facts | own | kept)
+        write_text(self.path / "config.yaml", dump_config(config))
+
+    def record_alignment_layer(self, layer: int) -> None:
+        """Add to ``run.json`` which layer aligns words, see ``TrainedModel``; raises OutputError."""
+        self._write_facts(self.facts() | {"alignment_layer": layer})
+
+    def _write_facts(self, facts: dict[str, Any]) -> None:
+        write_text(self.path / "run.json", json_text(facts, indent=2) + "\n")
+
+    def checkpoints(self) -> list[Path]:
+        """The checkpoints of the training state, without suffixes, newest first, damaged ones included."""
+        numbers = {file.stem.removeprefix("ckpt-") for file in self.state_folder.glob("ckpt-*.index")}
+        newest_first = sorted(map(int, filter(str.isdigit, numbers)), reverse=True)
+        return [self.state_folder / f"ckpt-{number}" for number in newest_first]
+
+
+def _what_is_wrong(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "missing"
+    if isinstance(error, OSError):
+        return f"unreadable: {error.strerror}"
+    if isinstance(error, json.JSONDecodeError | UnicodeDecodeError | yaml.YAMLError):
+        return "damaged: it cannot be parsed"
+    return f"damaged: {error}"
+
+
+def check_task(run: Run, trained_task: TaskName, needed_task: TaskName) -> None:
+    """Raise RunError if the task that a run was trained for is not the needed one."""
+    if trained_task != needed_task:
+        raise RunError(
+            f"{run.path} is a {trained_task} run; this command needs a {needed_task} run",
+            f'use: ptenmt {COMMANDS[trained_task]} --run {run.path} "TEXT"',
+        )
+
+
+def find_run(name: str | Path | Run | None = None, task: TaskName | None = None) -> Run:
+    """Find an existing run, or raise RunError.
+
+    ``name`` is a path, a folder's name below ``checkpoints/``, or ``starter``, the bundled run, if no folder
+    has this name. None means the run trained or averaged last, preferably for ``task``, among those that have
+    weights and can be read, or among all if none has weights; if none is of the task, the bundled run. A
+    ``Run`` is returned as it is.
+    """
+    if isinstance(name, Run):
+        return name
+    if name is None:
+        return _newest_run(task)
+    try:
+        path = run_path(name)
+        if (path / "run.json").is_file():
+            return Run(path)
+    except OSError as error:
+        raise RunError(f"no run in {name}: {error.strerror or error}") from error
+    if str(name) == STARTER and (starter := _bundled_run()):
+        return starter
+    if path.is_dir() and any((path / part).exists() for part in ("config.yaml", "weights", "tokenizer")):
+        raise RunError(f"{path / 'run.json'} is missing", _COPY_HINT)
+    known, hint = [run.name for run in list_runs()], _TRAIN_HINT
+    if near := difflib.get_close_matches(path.name, known, 1):
+        hint = f"did you mean {near[0]}?"
+    elif known:
+        hint = f"runs here: {', '.join(known[:_NUM_SHOWN_RUNS])}"
+        hint += f" and {len(known) - _NUM_SHOWN_RUNS} more, see ptenmt info" * (len(known) > _NUM_SHOWN_RUNS)
+    raise RunError(f"no run in {path}", hint)
+
+
+def _newest_run(task: TaskName | None) -> Run:
+    """The run that ``find_run`` takes without a name."""
+    unreadable: list[str] = []
+    runs, newest = list_runs(unreadable.append), None
+    for run in [run for run in runs if run.has_weights] or runs:
+        try:
+            if task in (None, run.config().task):
+                return run
+            newest = newest or run
+        except RunError as error:
+            unreadable.append(error.message)
+    starter = None if unreadable or task == "next-word" else _bundled_run()
+    if starter:
+        _mention_starter()
+        return starter
+    if newest is None:
+        reason = f" that can be read: {unreadable[0]}" if unreadable else ""
+        raise RunError(f"no run in {RUNS_FOLDER.absolute()}{reason}", _TRAIN_HINT)
+    return newest
+
+
+def _bundled_run() -> Run | None:
+    """The trained run that comes with the package; None in an installation without it."""
+    package = Path(__file__).parents[1]
+    places = (package / "models" / STARTER, package.parent / "models" / STARTER)
+    return next((Run(place) for place in places if (place / "run.json").is_file()), None)
+
+
+@cache  # once a process
+def _mention_starter() -> None:
+    logger.log(NOTICE, "using the bundled starter model; train your own: ptenmt train --config small.yaml")
+
+
+def run_path(name: str | Path) -> Path:
+    """The folder for ``--run``: a run's path, or below ``checkpoints/``; a new one with / is a path."""
+    if not str(name).strip():
+        raise RunError("the name of the run is empty", "give a name or a folder with --run")
+    given = Path(name).expanduser()
+    if (given / "run.json").is_file():
+        return given
+    below = RUNS_FOLDER / given
+    is_path = "/" in str(name) or os.sep in str(name)
+    return given if is_path and not (below / "run.json").is_file() else below
+
+
+def list_runs(on_unreadable: Callable[[str], None] = lambda _reason: None) -> list[Run]:
+    """All runs below ``checkpoints/``, trained last first; unfinished ones, named ``.…``, are left out.
+
+    ``on_unreadable`` is called with a message for each run that cannot be read.
+    """
+    runs = []
+    for file in sorted(RUNS_FOLDER.glob("[!.]*/run.json")):
+        run = Run(file.parent)
+        try:
+            runs.append((str(run.facts().get("trained")), run))
+        except RunError as error:
+            on_unreadable(error.message)
+    return [run for _, run in sorted(runs, key=lambda dated: dated[0], reverse=True)]
+
+
+def set_aside(run: Run) -> Path:
+    """Rename a run's folder to free its name; nothing is deleted. Raises OutputError."""
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    folder = run.path.parent if run.path.name else run.path.absolute().parent
+    aside = folder / f"{run.name}.{stamp}"
+    with output_errors(f"rename {run.path} to {aside.name}"):
+        return run.path.absolute().rename(aside)
+
+
+def versions() -> dict[str, str]:
+    """The versions of Python and of the installed packages that a run depends on."""
+    from importlib import metadata  # takes 15 ms: imported only to train
+
+    versions = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        with suppress(metadata.PackageNotFoundError):
+            versions[package] = metadata.version(package)
+    return versions

@@ -1,0 +1,157 @@
+"""A trained run, loaded: the one way to its model for everything but training."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ptenmt.config import Config, TaskName
+from ptenmt.errors import CheckpointError
+from ptenmt.model.ctranslate2_model import default_alignment_layer
+from ptenmt.native_libraries import load_tensorflow
+from ptenmt.runs.directory import Choice, Run, check_task, find_run
+from ptenmt.runs.weights import WeightsInfo, list_weights, model_fingerprint, read_weights
+from ptenmt.tokenizers import TokenizerPair, load_tokenizers
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ptenmt.model.next_word import TrainableModel
+    from ptenmt.model.numpy_transformer import NumpyNextWord, NumpyTransformer
+
+
+class TrainedModel:
+    """A run's config, tokenizers and weights; arrays and models are loaded when first used.
+
+    All parts of one object come from the same weights, even if a running training replaces the file.
+    ``candidates`` are weights files in order of preference; damaged ones are skipped with a warning.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        config: Config,
+        tokenizers: TokenizerPair,
+        candidates: list[WeightsInfo],
+        on_warning: Callable[[str], None] = warnings.warn,
+    ) -> None:
+        self.run = run
+        self.config = config
+        self.tokenizers = tokenizers
+        self.info, *self._others = candidates
+        self.on_warning = on_warning
+        self.is_settled = False
+        """Whether a part was loaded from the weights of ``info``, which rules out the other candidates."""
+
+    @classmethod
+    def load(
+        cls,
+        run: str | Path | Run | None = None,
+        *,
+        checkpoint: Choice = "best",
+        task: TaskName | None = None,
+        on_warning: Callable[[str], None] = warnings.warn,
+    ) -> "TrainedModel":
+        """Load a trained run, found like ``find_run`` does; for ``task``, if one is given.
+
+        ``checkpoint`` ``best`` are the weights that scored best in validation, ``latest`` the newest.
+
+        Raises:
+            RunError: There is no such run, or it was trained for another task.
+            CheckpointError: It has no weights that can be read.
+            TokenizerError: Its tokenizers cannot be read.
+        """
+        run = find_run(run, task)
+        config = run.config()
+        if task is not None:
+            check_task(run, config.task, task)
+        damaged: list[str] = []
+        candidates = list_weights(run.weights_folder, checkpoint, damaged.append)
+        if not candidates and damaged:
+            raise CheckpointError(
+                f"no weights in {run.weights_folder} can be read: {damaged[0]}",
+                "restore them from a copy, or train again with --fresh",
+            )
+        if not candidates:
+            raise CheckpointError(
+                f"no weights in {run.path}", f"train it first: ptenmt train --config CONFIG --run {run.path}"
+            )
+        for message in damaged:
+            on_warning(f"{message}; using {candidates[0].file.name} instead")
+        return cls(run, config, load_tokenizers(run.tokenizer_folder), candidates, on_warning)
+
+    @property
+    def alignment_layer(self) -> int:
+        """The decoder layer, counted from 1, whose cross-attention shows which words belong together.
+
+        Training chooses it on the validation pairs (``ptenmt.inspection.alignment.choose_layer``).
+        """
+        chosen = self.run.facts().get("alignment_layer")
+        num_layers = self.config.model.num_decoder_layers
+        return chosen if isinstance(chosen, int) else default_alignment_layer(num_layers)
+
+    @cached_property
+    def weights(self) -> dict[str, "np.ndarray"]:
+        """All weights: float32 arrays by Keras path.
+
+        Raises CheckpointError if they cannot be read, do not belong to the run's config, or were replaced by
+        a training since another part of this object was loaded.
+        """
+        while True:
+            try:
+                found, arrays = read_weights(self.info.file)
+                break
+            except CheckpointError as error:
+                if self.is_settled or not self._others:
+                    raise
+                self.info, *self._others = self._others
+                self.on_warning(f"{error.message}; using {self.info.file.name} instead")
+        if self.is_settled and found.checksum != self.info.checksum:
+            raise CheckpointError(
+                f"{self.info.file} was replaced by a running training", "load the run again"
+            )
+        if found.model != model_fingerprint(self.config.model):
+            raise CheckpointError(
+                f"{self.info.file} does not fit {self.run.path / 'config.yaml'}",
+                "restore the run's own config.yaml",
+            )
+        self.info = found
+        self.is_settled = True
+        return arrays
+
+    @cached_property
+    def numpy_model(self) -> "NumpyTransformer | NumpyNextWord":
+        """The model in NumPy, for one forward pass without TensorFlow."""
+        from ptenmt.model.numpy_transformer import NumpyNextWord, NumpyTransformer
+
+        kind = NumpyTransformer if self.config.task == "translation" else NumpyNextWord
+        return kind(self.config.model, self.weights)
+
+    @cached_property
+    def keras_model(self) -> "TrainableModel":
+        """The Keras model; raises PtenmtError if TensorFlow is not installed."""
+        load_tensorflow()
+        weights = self.weights
+        from ptenmt.model import next_word, transformer
+
+        is_translation, sizes = self.config.task == "translation", self.tokenizers.vocabulary_sizes
+        model: TrainableModel = (
+            transformer.Transformer(self.config.model, *sizes)
+            if is_translation
+            else next_word.NextWordModel(self.config.model, sizes[0])
+        )
+        assign_weights(model, weights, self.info.file)
+        return model
+
+
+def assign_weights(model: Any, weights: Mapping[str, "np.ndarray"], file: Path) -> None:
+    """Assign arrays by Keras path to a built model; raises CheckpointError if ``file`` is of another one."""
+    for variable in model.trainable_variables:
+        found = weights.get(variable.path)
+        if found is None or found.shape != tuple(variable.shape):
+            raise CheckpointError(
+                f"{file} does not fit the model: {variable.path}",
+                "use the version of ptenmt that wrote it, or train again with --fresh",
+            )
+        variable.assign(found)

@@ -1,0 +1,243 @@
+"""A run's weights on disk, which everything but training reads: ``weights/*.safetensors``.
+
+- ``best.safetensors``: the best of all validations, by ``validation.metric``
+- ``step-N.safetensors``: the next best, as many as ``checkpoint.keep_best`` keeps beside it
+- ``latest.safetensors``: saved together with the newest training state
+
+A file holds the float32 arrays of one model by their Keras paths, such as
+``transformer/encoder/block1/self_attention/query/kernel``; any program that reads safetensors can use it.
+Its metadata have the training step, the scores, and the checksum of the arrays. Files are written
+whole or not at all.
+"""
+
+import json
+import os
+import struct
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ptenmt.atomic_files import json_checksum, remove_unfinished, write_bytes
+from ptenmt.config import Config, ModelConfig
+from ptenmt.errors import CheckpointError, OutputError
+from ptenmt.runs.directory import Choice
+from ptenmt.runs.history import rank
+
+if TYPE_CHECKING:
+    import numpy as np
+
+FORMAT_VERSION = 1
+_METADATA = "ptenmt_weights"
+_LARGEST_HEADER = 100_000_000  # bytes, as safetensors itself allows
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightsInfo:
+    """The metadata of a weights file."""
+
+    file: Path
+    step: int
+    """Number of updates after which the weights were saved."""
+    metric: str
+    score: float | None
+    """By that metric; None if these weights were not validated."""
+    loss: float | None
+    """Teacher-forced loss of the same validation."""
+    model: str
+    """Fingerprint of the model's options, see ``model_fingerprint``."""
+    checksum: str
+    """CRC-32 of the arrays; identifies the weights."""
+
+    @property
+    def label(self) -> str:
+        """For display, such as ``best (step 1,512)``."""
+        kind = self.file.stem
+        return f"{kind} (step {self.step:,})" if kind in ("best", "latest") else f"step {self.step:,}"
+
+
+def model_fingerprint(config: ModelConfig) -> str:
+    """Identify a model by those of its options that differ from their defaults."""
+    options = asdict(config)
+    changed = {each.name: options[each.name] for each in fields(config) if options[each.name] != each.default}
+    return json_checksum(changed)[:16]
+
+
+def write_weights(
+    file: Path,
+    arrays: Mapping[str, "np.ndarray"],
+    config: Config,
+    step: int,
+    score: float | None = None,
+    loss: float | None = None,
+) -> WeightsInfo:
+    """Write a weights file, whole or not at all, and create its folder; facts as of ``WeightsInfo``.
+
+    Raises CheckpointError if the disk is full, or the folder cannot be written.
+    """
+    arrays = {name: array.astype("<f4", order="C", copy=False) for name, array in arrays.items()}
+    metric, model, checksum = config.validation.metric, model_fingerprint(config.model), _checksum(arrays)
+    info = WeightsInfo(
+        file=file, step=step, metric=metric, score=score, loss=loss, model=model, checksum=checksum
+    )
+    with _saving(file):
+        file.parent.mkdir(exist_ok=True)
+        write_bytes(file, serialized(info, arrays))
+    return info
+
+
+def serialized(info: WeightsInfo, arrays: Mapping[str, "np.ndarray"]) -> bytes:
+    """The content of a weights file."""
+    from safetensors.numpy import save
+
+    facts = {name: value for name, value in vars(info).items() if name != "file"}
+    # One entry, since safetensors writes several in random order, and equal weights should give equal files.
+    return bytes(save(dict(arrays), {_METADATA: json.dumps({"format": FORMAT_VERSION, **facts})}))
+
+
+def read_info(file: Path) -> WeightsInfo:
+    """Read a weights file's metadata, fast and without NumPy; CheckpointError if it is missing or damaged."""
+    with _reading(file), file.open("rb") as stream:
+        (length,) = struct.unpack("<Q", stream.read(8))
+        if length > _LARGEST_HEADER:
+            raise ValueError("no safetensors header")
+        header = json.loads(stream.read(length))
+        info = _info(file, header.pop("__metadata__"))
+        size = 8 + length + max(entry["data_offsets"][1] for entry in header.values())
+        if size != os.fstat(stream.fileno()).st_size:
+            raise ValueError("truncated")
+        return info
+
+
+def read_weights(file: Path) -> tuple[WeightsInfo, dict[str, "np.ndarray"]]:
+    """Read a weights file, its metadata and float32 arrays by Keras path, and verify its checksum.
+
+    Raises CheckpointError if it is missing, truncated or damaged.
+    """
+    import safetensors.numpy
+
+    with _reading(file):
+        content = file.read_bytes()  # once: training may replace the file at any moment
+        try:
+            arrays: dict[str, np.ndarray] = safetensors.numpy.load(content)
+        except safetensors.SafetensorError as error:
+            raise ValueError(str(error)) from error
+        (length,) = struct.unpack("<Q", content[:8])
+        info = _info(file, json.loads(content[8 : 8 + length])["__metadata__"])
+        if _checksum(arrays) != info.checksum:
+            raise ValueError("its checksum is not that of its arrays")
+    return info, arrays
+
+
+def list_weights(
+    folder: Path, choice: Choice, on_damaged: Callable[[str], None] = lambda _reason: None
+) -> list[WeightsInfo]:
+    """The weights files to choose from, the preferred one first: the best, the next best, and the latest.
+
+    ``choice`` may be only ``latest``. ``on_damaged`` is called for each file whose metadata cannot be read.
+    """
+    best = best_weights(folder, on_damaged) if choice == "best" else []
+    return best + _readable([folder / "latest.safetensors"], on_damaged)
+
+
+def best_weights(folder: Path, on_damaged: Callable[[str], None] = lambda _reason: None) -> list[WeightsInfo]:
+    """The best weights and the runners-up, the best first; files that cannot be read are left out."""
+    files = [*folder.glob("step-*.safetensors"), folder / "best.safetensors"]
+    # By step: a process killed in `tidy_weights` leaves the same weights under two names.
+    by_step = {info.step: info for info in _readable(files, on_damaged)}
+    return sorted(by_step.values(), key=_quality, reverse=True)
+
+
+def keep_best(
+    folder: Path, arrays: Mapping[str, "np.ndarray"], config: Config, step: int, score: float, loss: float
+) -> WeightsInfo | None:
+    """Save validated weights if they are among the best; the files are whole at every moment.
+
+    Of equal scores the one with the lower loss is better, then the earlier. Returns the weights that are the
+    best now, or None if there are none. Raises CheckpointError if they cannot be written.
+    """
+    metric, keep = config.validation.metric, config.checkpoint.keep_best
+    others = [info for info in best_weights(folder) if info.step != step]
+    if sum(_quality(info) > (*rank(metric, score, loss), -step) for info in others) < keep:
+        file = folder / f"step-{step}.safetensors"
+        write_weights(file, arrays, config, step, score, loss)
+    return tidy_weights(folder, keep)
+
+
+def tidy_weights(folder: Path, keep: int) -> WeightsInfo | None:
+    """Name the best weights, and remove others and leftovers of killed processes; see ``keep_best``."""
+    best = folder / "best.safetensors"
+    with _saving(folder):
+        remove_unfinished(folder)
+        kept = best_weights(folder)[:keep]
+        if kept and kept[0].file != best:
+            for info in kept[1:]:
+                if info.file == best:
+                    write_bytes(folder / f"step-{info.step}.safetensors", best.read_bytes())
+            kept[0].file.replace(best)
+        wanted = {f"step-{info.step}.safetensors" for info in kept[1:]}
+        for file in folder.glob("step-*.safetensors"):
+            if file.name not in wanted:
+                file.unlink(missing_ok=True)
+        if keep == 0:
+            best.unlink(missing_ok=True)
+    return read_info(best) if kept else None
+
+
+def _info(file: Path, metadata: dict[str, str]) -> WeightsInfo:
+    """Raise ValueError, KeyError or TypeError for metadata of another program or format."""
+    facts = json.loads(metadata[_METADATA])
+    if (version := facts.pop("format")) != FORMAT_VERSION:
+        raise ValueError(f"format {version}; this ptenmt reads format {FORMAT_VERSION}")
+    return WeightsInfo(file=file, **facts)
+
+
+def _readable(files: Iterable[Path], on_damaged: Callable[[str], None]) -> list[WeightsInfo]:
+    found = []
+    for file in files:
+        try:
+            found.append(read_info(file))
+        except CheckpointError as error:
+            if file.exists():
+                on_damaged(error.message)
+    return found
+
+
+def _quality(info: WeightsInfo) -> tuple[float, float, int]:
+    """Greater is better; of equals, the earlier."""
+    return *rank(info.metric, info.score, info.loss), -info.step
+
+
+def _checksum(arrays: Mapping[str, "np.ndarray"]) -> str:
+    """CRC-32 of all names and values."""
+    checksum = 0
+    for name in sorted(arrays):
+        checksum = zlib.crc32(arrays[name].data, zlib.crc32(name.encode(), checksum))
+    return f"{checksum:08x}"
+
+
+@contextmanager
+def _reading(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise CheckpointError(f"cannot read weights {file}: {error.strerror or error}") from error
+    except (ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
+        reason = error if type(error) is ValueError else "no whole weights file of ptenmt"
+        hint = "copy the file again, or use the run's other weights with --checkpoint"
+        raise CheckpointError(f"weights {file} are damaged: {reason}", hint) from error
+
+
+@contextmanager
+def _saving(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, OutputError) as error:
+        cause = error.__cause__ if isinstance(error, OutputError) else error
+        reason = getattr(cause, "strerror", None) or cause or error
+        raise CheckpointError(
+            f"cannot save weights in {path}: {reason}",
+            "make room and run the command again; what was saved before is unharmed",
+        ) from error

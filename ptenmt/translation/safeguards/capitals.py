@@ -1,0 +1,149 @@
+"""Capitals: what is typed in capitals is translated like ordinary text, and its translation gets them."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from ptenmt.config import Config
+from ptenmt.data.augmentation import capitalized
+from ptenmt.data.text import lowers_typed
+from ptenmt.tokenizers import UNK, Tokenizer
+from ptenmt.tokenizers.words import word_pattern
+from ptenmt.translation.safeguards.protocol import Safeguard
+from ptenmt.translation.sentence import Sentence
+from ptenmt.translation.spans import Span
+
+Case = Literal["upper", "title"]
+_CAPITAL = "[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]"
+_UNUSUAL_CAPITALS = re.compile(
+    rf"{_CAPITAL}[’'-]?{_CAPITAL}|(?:{_CAPITAL}\w*\W+(?:\w{{1,3}}\W+)?){{2}}{_CAPITAL}"
+)
+"""Two in a row, or three capitalized words: most sentences have neither."""
+_LONG_WORD = 3
+"""Letters; in titles shorter words may be in lower case."""
+_MIN_TITLE_WORDS, _MOST_ACRONYMS = 3, 4
+_FREQUENT_WORDS = {
+    "pt": "a ao aos aquela aquele as bem com como da das de do dos e ela elas ele eles em era essa esse "
+    "esta estava este estou está estão eu fazer foi há isso isto já mais mas me meu meus minha muito "
+    "na nas nem no nos nosso nunca não nós o onde os ou outro para parece pela pelo pode por quando "
+    "que quem quer se sem sempre ser seu sua são também te tem tenho ter tinha todos tu um uma vai "
+    "você vocês vou à é",
+    "en": "a an and are as at be but by do for from have he her his i in is it me my never not of on or she "
+    "so that the they this to very was we were what where who will with you your",
+}
+"""Names, too, have them in lower case: with capitals they show that a sentence is in Title Case."""
+
+
+class Capitals(Safeguard):
+    """Truecases sentences in capitals or Title Case, and single words in capitals."""
+
+    def __init__(self, tokenizer: Tokenizer, config: Config) -> None:
+        self._tokenizer = tokenizer
+        self._is_cased = not (config.has_lowercase_text or lowers_typed(config.data))
+        self._frequent = frozenset(_FREQUENT_WORDS.get(config.data.languages[0], "").split())
+
+    def before(self, sentence: Sentence) -> Sentence:
+        """The sentence in ordinary casing; if only some words are in capitals, with a span for each."""
+        original = sentence.original
+        if not (self._is_cased and _UNUSUAL_CAPITALS.search(original)):
+            return sentence
+        entities = [span for span in sentence.spans if span.kind != "term"]
+        truecased, case, words = self._truecased(original, entities)
+        if case is None and not words:
+            return sentence
+        terms = [
+            replace(span, source=truecased[span.begin : span.end], target=_term_in_case(span.target, case))
+            for span in sentence.spans
+            if span.kind == "term"
+        ]
+        changed = [Span(*word.span(), "casing", truecased[word.start() : word.end()]) for word in words]
+        if case is None:
+            changed = [replace(span, kind="emphasis") for span in changed]
+        else:
+            changed.insert(0, Span(0, 0, "casing", "", case))
+        own = [span for span in changed if not span.overlaps(terms)]
+        spans = sorted([*entities, *terms, *own], key=lambda span: (span.begin, span.end))
+        return replace(sentence, spans=tuple(spans))
+
+    def restore(self, sentence: Sentence, text: str) -> str:
+        """The translation of a sentence in capitals in capitals."""
+        for span in sentence.spans:
+            if span.kind == "casing" and span.target == "upper":
+                return text.upper()
+            if span.kind == "casing" and span.target == "title":
+                return capitalized(text)
+        return text
+
+    def _truecased(
+        self, sentence: str, entities: Sequence[Span]
+    ) -> tuple[str, Case | None, list[re.Match[str]]]:
+        """The sentence in ordinary casing; its own if that is another; the words that this changes.
+
+        Only frequent words of three letters or more are truecased alone: others may be acronyms.
+        """
+        words = [
+            word
+            for word in word_pattern().finditer(sentence)
+            if word[0][0].isalpha()
+            and not any(map(str.isdigit, word[0]))
+            and not any(span.begin < word.end() and word.start() < span.end for span in entities)
+        ]
+        case, is_text = self._case_of(words)
+        first = words[0] if words else None
+        if case:
+            forms = list(self._forms([word[0] for word in words], is_text))
+        else:
+            words = [
+                word
+                for word in words
+                if len(word[0]) >= _LONG_WORD and word[0].isupper() and word[0].lower() in self._frequent
+            ]
+            forms = [word[0].lower() for word in words]
+        truecased = sentence
+        for word, form in zip(words, forms, strict=True):
+            form = self._at_beginning(form) if word is first else form
+            if len(form) == len(word[0]):
+                truecased = truecased[: word.start()] + form + truecased[word.end() :]
+        if case and truecased == sentence:
+            return sentence, None, []
+        return truecased, case, words
+
+    def _case_of(self, words: Sequence[re.Match[str]]) -> tuple[Case | None, bool]:
+        """The capitals of a sentence, by its words, and whether these are text rather than acronyms."""
+        long = [word for word in words if len(word[0]) >= _LONG_WORD]
+        is_text = any(word[0].lower() in self._frequent and word[0][0].isupper() for word in words[1:])
+        if all(word[0].isupper() for word in words):
+            return "upper", is_text or len(words) > _MOST_ACRONYMS
+        is_title = is_text and any(
+            len(some) >= _MIN_TITLE_WORDS and all(word[0][0].isupper() for word in some)
+            for some in (words, long)
+        )
+        return ("title" if is_title else None), is_text
+
+    def _forms(self, words: Sequence[str], is_text: bool) -> Iterator[str]:
+        """Truecasing: each word in the case in which it has the fewest tokens.
+
+        Frequent words have one token in ordinary casing: ``Maria``, ``casa``, ``ONU``. Without ``is_text``
+        the words may be acronyms alone, and those of several tokens stay as they are, unless one is frequent.
+        """
+        forms = [[word.lower(), capitalized(word.lower()), word] for word in words]
+        encoded = iter(self._tokenizer.encode([form for of_word in forms for form in of_word]))
+        costs = [[(UNK in ids, len(ids)) for ids in (next(encoded) for _ in of_word)] for of_word in forms]
+        usual = ((min(own), own[-1]) for own in costs if min(own) < own[-1])
+        is_text = is_text or any(best == (False, 1) or best[0] < typed[0] for best, typed in usual)
+        for of_word, own in zip(forms, costs, strict=True):
+            best = 0 if of_word[0] in self._frequent else min(range(len(own)), key=own.__getitem__)
+            yield of_word[best if is_text or own[-1][0] else -1]
+
+    def _at_beginning(self, word: str) -> str:
+        """A word with a capital, unless the model knows it without one only."""
+        capital = word[:1].upper() + word[1:]
+        with_capital, without = self._tokenizer.encode([capital, word])
+        return word if UNK in with_capital and UNK not in without else capital
+
+
+def _term_in_case(target: str | None, case: Case | None) -> str | None:
+    if target is None or case is None or not target.islower():
+        return target
+    return target.upper() if case == "upper" else capitalized(target)

@@ -1,0 +1,164 @@
+"""Entities: URLs, numbers, codes, format strings and emoji, which a translation carries over as they are.
+
+The model reads placeholders in place of entities, if it was trained with them; else they are removed, except
+for numbers, which it translates. Hypotheses that lost one come last; if all did, the sentence is searched
+without its entities, which are then put where the word alignment says.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from ptenmt.config import Config
+from ptenmt.data.placeholders import CODE, NUMBER, PLACEHOLDERS, find_entities, in_notation
+from ptenmt.translation.engine import Hypothesis
+from ptenmt.translation.safeguards.protocol import Safeguard
+from ptenmt.translation.sentence import Search, Sentence
+from ptenmt.translation.spans import Span, SpanKind, source_text
+
+_NUMBER_OR_CODE = re.compile(f"{CODE}|{NUMBER}")
+_PIECE = re.compile(rf"{CODE}|\d+|[%‰€£¥$]")
+_THOUSANDS = re.compile(r"(?<!\d)\d{1,3}(?:[., \u00a0\u202f]\d{3}){1,6}(?!\d)")
+_NUMERAL = (
+    "(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\\w+teen|half|dozen|twice"
+    "|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|billion"
+    "|d(?:ois|uas)|três|quatro|cinco|seis|sete|oito|nove|dez|onze|doze|treze|(?:qu|c)atorze|quinze"
+    "|dez[ea]\\w+|dezoito|vinte|(?:tri|quare|cinque|sesse|sete|oite|nove)nta|cem|\\w*cent[oa]s?|mil|milh\\w+"
+    "|mei[oa]|dúzia|percent|per\\ cent|euro|dollar|reai|pound)s?"
+)
+_NUMBER_IN_WORDS = re.compile(rf"\b{_NUMERAL}(?:(?:-|\s+|\s+(?:and|e)\s+){_NUMERAL})*\b", re.IGNORECASE)
+"""Of English and Portuguese."""
+
+
+class Entities(Safeguard):
+    """Finds entities, and sees to it that each hypothesis has them."""
+
+    def __init__(self, config: Config) -> None:
+        self._has_placeholders = config.data.augment.placeholders > 0
+        self._languages = config.data.languages
+        self._options = config.decoding
+
+    def before(self, sentence: Sentence) -> Sentence:
+        """The sentence with a span for each entity."""
+        spans: list[Span] = []
+        masked: list[str] = []
+        for entity in find_entities(sentence.original):
+            written = in_notation(entity[0], self._languages)
+            kind: SpanKind = "number" if _NUMBER_OR_CODE.fullmatch(entity[0]) else "entity"
+            source = ""
+            if self._has_placeholders and (written in masked or len(masked) < len(PLACEHOLDERS)):
+                if written not in masked:
+                    masked.append(written)
+                source = PLACEHOLDERS[masked.index(written)]
+            elif kind == "number" and not self._has_placeholders:
+                source = entity[0]
+            spans.append(Span(*entity.span(), kind, source, written))
+        if not spans:
+            return sentence
+        search = sentence.search._replace(
+            n_best=any(span.source for span in spans),
+            with_scores=any(span.source and span.kind == "entity" for span in spans),
+        )
+        return replace(sentence, spans=tuple(spans), search=search)
+
+    def after(self, sentence: Sentence) -> Sentence:
+        """The sentence with hypotheses that have its entities first; or without them, to be searched again.
+
+        An entity that is neither a number nor a code may disturb the model, even as a placeholder: if a
+        greedy search without it is more probable, the sentence is translated without it. Not after a target
+        prefix, which may have entities, and not with sampling.
+        """
+        carried = [span for span in sentence.spans if span.kind in ("entity", "number") and span.source]
+        if carried:
+            return self._with_entities(sentence, carried)
+        first = sentence.previous
+        if first is None or not sentence.search.is_greedy:
+            return sentence
+        if self._mean_log_probability(first) >= self._mean_log_probability(sentence):
+            return first
+        if self._options.beam_size == 1:
+            return sentence
+        return replace(sentence, search=Search(with_attention=True), hypotheses=(), previous=None)
+
+    def _with_entities(self, sentence: Sentence, carried: Sequence[Span]) -> Sentence:
+        text, _ = source_text(sentence.original, sentence.spans)
+        satisfied = [hypothesis for hypothesis in sentence.hypotheses if _has_all(text, carried, hypothesis)]
+        if not satisfied:
+            return _without_entities(sentence, Search())
+        others = [hypothesis for hypothesis in sentence.hypotheses if hypothesis not in satisfied]
+        sentence = replace(sentence, hypotheses=[*satisfied, *others])
+        is_kept = bool(sentence.target_prefix) or self._options.is_sampled
+        if is_kept or all(span.kind == "number" for span in carried):
+            return sentence
+        return _without_entities(sentence, Search(with_scores=True, is_greedy=True))
+
+    def _mean_log_probability(self, sentence: Sentence) -> float:
+        """Of the tokens of the best hypothesis."""
+        best = sentence.hypotheses[0]
+        num_tokens = max(len(best.ids) - 1, 1)
+        return float(best.score * num_tokens ** (self._options.length_penalty - 1))
+
+
+def _without_entities(sentence: Sentence, search: Search) -> Sentence:
+    """The sentence to be searched without any entity; its translation gets them in the end."""
+    spans = [
+        replace(span, source="") if span.kind in ("entity", "number") else span for span in sentence.spans
+    ]
+    return replace(
+        sentence,
+        spans=tuple(spans),
+        text="",
+        ids=[],
+        hypotheses=(),
+        search=search,
+        previous=sentence,
+        is_retried=sentence.is_retried or not search.is_greedy,
+    )
+
+
+def _has_all(text: str, carried: Sequence[Span], hypothesis: Hypothesis) -> bool:
+    """Whether a translation of a text has all its placeholders and numbers, as often as it has.
+
+    A number may be in words; which one they are is not examined.
+    """
+    translation = hypothesis.generated
+    if Counter(_placeholders(text)) != Counter(_placeholders(translation)):
+        return False
+    numbers = [span for span in carried if span.source not in PLACEHOLDERS]
+    if any(span.source != span.target and span.source in translation for span in numbers):
+        return False  # 12.500 is written otherwise in the target language
+    most, written = Counter(_numbers(text)), Counter(_numbers(translation))
+    wanted = Counter(number for span in numbers for number in _numbers(span.source))
+    too_often = [number for number, count in written.items() if count > most[number]]
+    for number in too_often:
+        if any(number == other or (len(other) > 2 and number in other) for other in wanted):
+            return False
+    lost = [
+        number
+        for number, count in wanted.items()
+        if written[number] < count and not _is_written_otherwise(number, written)
+    ]
+    if any(re.search("[A-Za-z]", number) for number in lost):
+        return False
+    if not lost:
+        return True
+    num_before, num_after = (len(_NUMBER_IN_WORDS.findall(part)) for part in (text, translation))
+    return len(lost) <= num_after - num_before
+
+
+def _placeholders(text: str) -> list[str]:
+    return [char for char in text if char in PLACEHOLDERS]
+
+
+def _numbers(text: str) -> list[str]:
+    """The integers, signs and codes in a text; 1.000,5 and 1,000.5 are 1000 and 5, and 3rd is 3."""
+    joined = _THOUSANDS.sub(lambda number: re.sub(r"\D", "", number[0]), text)
+    return [piece.lstrip("0") or "0" for piece in _PIECE.findall(joined)]
+
+
+def _is_written_otherwise(number: str, numbers: Collection[str]) -> bool:
+    """Whether a number is written in other digits: as a year, 1970s for ``anos 70``; 3:30 pm; .5."""
+    is_decade = len(number) == 2 and any(re.fullmatch(rf"\d\d{number}", other) for other in numbers)
+    is_hour = len(number) == 2 and number.isdecimal() and str(int(number) - 12) in numbers
+    return is_decade or number == "0" or is_hour

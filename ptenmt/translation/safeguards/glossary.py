@@ -1,0 +1,121 @@
+"""Glossaries: terms and their translations, which stand in a translation at the words aligned to them."""
+
+import hashlib
+import json
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from operator import contains
+from pathlib import Path
+from typing import Self
+
+from ptenmt.data.readers import read_lines
+from ptenmt.errors import DataError
+from ptenmt.tokenizers.words import word_pattern
+from ptenmt.translation.safeguards.protocol import Safeguard
+from ptenmt.translation.sentence import Sentence
+from ptenmt.translation.spans import Span
+
+_HINT = "every line holds a term and its translation, separated by a tab"
+_PLURALS = (
+    *(("", "s"), ("", "es"), ("m", "ns"), ("ão", "ões"), ("ão", "ães"), ("ês", "eses"), ("al", "ais")),
+    *(("el", "eis"), ("el", "éis"), ("ol", "óis"), ("ul", "uis"), ("il", "is"), ("il", "eis"), ("y", "ies")),
+)
+"""Endings of singular and plural, of Portuguese and English."""
+
+
+class Glossary:
+    """Terms of the source language with their translations.
+
+    A term is found in any case and in the plural, and never inside another word. Its translation is given as
+    it is written here, or, if it is all lower case, with the capitals of a text in capitals or of the first
+    word; if both are equal, the term is not translated.
+    """
+
+    def __init__(self, terms: Mapping[str, str]) -> None:
+        self._terms = dict(terms)
+        self._by_first_word: dict[str, list[tuple[list[set[str]], str]]] = defaultdict(list)
+        by_length = sorted(terms.items(), key=lambda each: (-len(_words(each[0])), not each[0].islower()))
+        for term, translation in by_length:
+            forms = list(map(_forms_of, _words(term)))
+            for form in forms[0] if forms else ():
+                self._by_first_word[form].append((forms, translation))
+
+    @classmethod
+    def read(cls, file: Path) -> Self:
+        """Read a file of two columns, term and translation, separated by a tab; blank lines are skipped.
+
+        Raises DataError if the file cannot be read, has no terms, or a line is not a pair of them.
+        """
+        terms: dict[str, str] = {}
+        for number, line in enumerate(read_lines(file), start=1):
+            if not line.strip():
+                continue
+            columns = [" ".join(column.split()) for column in line.split("\t")]
+            if len(columns) != 2 or not all(columns):
+                raise DataError(f"{file}, line {number}: not a term and its translation", _HINT)
+            term, translation = columns
+            if terms.setdefault(term, translation) != translation:
+                raise DataError(f"{file}, line {number}: {term!r} has another translation before", "keep one")
+        if not terms:
+            raise DataError(f"{file} has no terms", _HINT)
+        return cls(terms)
+
+    @property
+    def checksum(self) -> str:
+        """The SHA-256 checksum of the terms."""
+        return hashlib.sha256(json.dumps(sorted(self._terms.items())).encode()).hexdigest()
+
+    def find(self, sentence: str) -> Iterator[tuple[tuple[int, int], str]]:
+        """Where the terms in a sentence begin and end, the longest at each place, and their translations."""
+        words = list(word_pattern().finditer(sentence))
+        folded = [_folded(word[0]) for word in words]
+        end = 0
+        for place, word in enumerate(folded):
+            for forms, translation in self._by_first_word.get(word, ()) if place >= end else ():
+                if len(forms) <= len(words) - place and all(map(contains, forms, folded[place:])):
+                    end = place + len(forms)
+                    yield (words[place].start(), words[end - 1].end()), translation
+                    break
+
+
+class Terms(Safeguard):
+    """Finds the terms of a glossary."""
+
+    def __init__(self, glossary: Glossary) -> None:
+        self._glossary = glossary
+
+    def before(self, sentence: Sentence) -> Sentence:
+        """The sentence with a span for each term, which may contain a number but cuts no entity."""
+        terms: list[Span] = []
+        entities = {(span.begin, span.end): span for span in sentence.spans}
+        for place, target in self._glossary.find(sentence.original):
+            term = Span(*place, "term", sentence.original[slice(*place)], target)
+            number = entities.get(place)
+            if number is not None and number.kind == "number":
+                # A number that is left to the model cannot become anything else.
+                is_kept = number.source != term.source or target in (term.source, number.target)
+                entities[place] = replace(number, source=number.source if is_kept else "", target=target)
+            elif number is None and not term.overlaps(
+                span for span in sentence.spans if not term.contains(span)
+            ):
+                terms.append(term)
+        kept = [span for span in entities.values() if not span.overlaps(terms)]
+        spans = sorted([*kept, *terms], key=lambda span: span.begin)
+        return replace(sentence, spans=tuple(spans))
+
+
+def _words(term: str) -> list[str]:
+    return list(map(_folded, word_pattern().findall(term)))
+
+
+def _folded(word: str) -> str:
+    return unicodedata.normalize("NFC", word).casefold()
+
+
+def _forms_of(word: str) -> set[str]:
+    """A word in the singular and in what may be its plural; a sign has none."""
+    if not word[-1].isalpha():
+        return {word}
+    return {word} | {word.removesuffix(end) + plural for end, plural in _PLURALS if word.endswith(end)}

@@ -1,0 +1,44 @@
+"""Texts in another language: one in the target language stays as it is, others are reported."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ptenmt.config import Config
+from ptenmt.data.text import seems_foreign
+from ptenmt.translation.safeguards.protocol import Safeguard
+from ptenmt.translation.sentence import BLANK, SegmentedText
+
+
+class Languages(Safeguard):
+    """Detects texts that are surely not in the source language."""
+
+    def __init__(self, config: Config) -> None:
+        self._source, self._target = config.data.languages
+
+    def read(self, texts: Sequence[str], segmented: list[SegmentedText]) -> list[SegmentedText]:
+        """Note the languages of foreign texts; one in the target language becomes a single blank sentence."""
+        rows = [
+            row
+            for row, text in enumerate(segmented)
+            if not text.is_blank and seems_foreign(texts[row], self._source)
+        ]
+        if not rows:
+            return segmented
+        from ptenmt.data.language_identification import language_check  # it loads NumPy
+
+        languages = language_check((), None).foreign([texts[row] for row in rows], self._source)
+        for row, language in zip(rows, languages, strict=True):
+            segmented[row].detected = language
+            if language == self._target:
+                first = segmented[row].sentences[0]
+                whole = replace(
+                    first,
+                    original=texts[row],
+                    before="",
+                    spans=(),
+                    text=texts[row],
+                    ids=[first.ids[0], first.ids[-1]],
+                    hypotheses=[BLANK],
+                )
+                segmented[row] = SegmentedText([whole], detected=language)
+        return segmented

@@ -1,0 +1,77 @@
+"""Loops: a translation that repeats itself, or reaches the length limit, is searched for once more."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from ptenmt.config import Config
+from ptenmt.tokenizers import TokenizerPair
+from ptenmt.translation.engine import Hypothesis
+from ptenmt.translation.safeguards.protocol import Safeguard
+from ptenmt.translation.sentence import Sentence
+
+_LONGEST_PERIOD = 16
+_SHORT_PERIOD, _MIN_REPEATS = 3, 2
+"""An n-gram of one, two or three tokens is repeated at least twice in a loop; a longer one once."""
+_DIGITS_MAY_REPEAT = 4
+_TIMES_SOURCE = 1.5
+_LOOP_IN_WORD = re.compile(r"([^\W\d_]{2,8})\1{2}")
+"""Letters three times in a row, such as stototot."""
+
+
+class Loops(Safeguard):
+    """Searches once more, without repeated n-grams, and keeps the better of both translations."""
+
+    def __init__(self, tokenizers: TokenizerPair, config: Config) -> None:
+        self._source, self._target = tokenizers.source, tokenizers.target
+        self._has_own_limit = config.decoding.max_length is None
+
+    def after(self, sentence: Sentence) -> Sentence:
+        """The better try, or the sentence to be searched once more."""
+        if sentence.search.no_repeat_ngram:
+            first = sentence.previous
+            assert first is not None
+            is_worse = self._faults(first) < self._faults(sentence)
+            kept = first if is_worse else replace(sentence, previous=first.previous, search=first.search)
+            return replace(kept, is_retried=True)
+        loops, is_truncated, _ = self._faults(sentence)
+        if not (loops or is_truncated):
+            return sentence
+        # Without repeated bigrams there is no loop, but in long sentences some are usual.
+        search = sentence.search._replace(no_repeat_ngram=2 if loops else 3)
+        return replace(sentence, search=search, hypotheses=(), previous=sentence)
+
+    def _faults(self, sentence: Sentence) -> tuple[bool, bool, int]:
+        """Whether it loops, whether the length limit truncated it, and its length: the less the better."""
+        best = sentence.hypotheses[0]
+        is_truncated = not best.is_complete and self._has_own_limit
+        return self._loops(sentence, best), is_truncated, len(best.ids)
+
+    def _loops(self, sentence: Sentence, hypothesis: Hypothesis) -> bool:
+        pieces = self._target.pieces(hypothesis.ids)
+        repeats = _repeats(pieces) if _may_loop(hypothesis.ids) else 0.0
+        if repeats >= 1 and repeats > _TIMES_SOURCE * _repeats(self._source.pieces(sentence.ids)):
+            return True
+        in_word = _LOOP_IN_WORD.search("".join(pieces).replace("##", ""))
+        return in_word is not None and not _LOOP_IN_WORD.search(sentence.text)
+
+
+def _may_loop(ids: Sequence[int]) -> bool:
+    """Whether two tokens stand next to each other twice, as in every loop."""
+    return len(set(pairwise(ids))) < len(ids) - 1
+
+
+def _repeats(tokens: Sequence[str]) -> float:
+    """How often an n-gram follows itself, as a multiple of what makes a loop; digits may repeat more."""
+    most = 0.0
+    for period in range(1, min(_LONGEST_PERIOD, len(tokens) // 2) + 1):
+        least = _MIN_REPEATS if period <= _SHORT_PERIOD else 1
+        num_equal = 0
+        for place, token in enumerate(tokens[period:]):
+            num_equal = num_equal + 1 if token == tokens[place] else 0
+            repeats = num_equal // period / least
+            if repeats > most:
+                has_letters = any(map(str.isalpha, "".join(tokens[place : place + period])))
+                most = max(most, repeats if has_letters else repeats / _DIGITS_MAY_REPEAT)
+    return most

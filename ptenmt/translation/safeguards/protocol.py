@@ -1,0 +1,25 @@
+"""What a safeguard may do to a sentence on its way."""
+
+from collections.abc import Sequence
+
+from ptenmt.translation.sentence import SegmentedText, Sentence
+
+
+class Safeguard:
+    """Changes nothing; a safeguard overrides the methods that it needs."""
+
+    def read(self, _texts: Sequence[str], segmented: list[SegmentedText]) -> list[SegmentedText]:
+        """Texts before they are translated, in the order of their sentences."""
+        return segmented
+
+    def before(self, sentence: Sentence) -> Sentence:
+        """A sentence with spans: what the model reads otherwise, and what becomes of it."""
+        return sentence
+
+    def after(self, sentence: Sentence) -> Sentence:
+        """A sentence with its hypotheses, in another order perhaps; without any, it is searched once more."""
+        return sentence
+
+    def restore(self, _sentence: Sentence, text: str) -> str:
+        """What the model wrote, before what becomes of the spans is put into it; no words come or go."""
+        return text

@@ -1,0 +1,196 @@
+"""Spans: parts of a sentence that the model reads otherwise, or whose place in the translation matters.
+
+A removed URL, a term of a glossary, an emphasised word are spans. ``source_text`` applies them to the
+sentence, ``placed`` puts what becomes of them into its translation, at the words that are aligned to them.
+Markup (markup.py) finds the places of empty elements with the same vote.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, compress
+from operator import mul
+from typing import Literal
+
+from ptenmt.data.placeholders import find_entities
+from ptenmt.translation.word_alignment import words_of
+
+SpanKind = Literal["entity", "number", "term", "emphasis", "casing"]
+"""``number``: an entity that is a number or a code, which models can mostly translate themselves."""
+_OPENING = "([{“‘«\"'/-–—¿¡"
+_BRACKETS = ("()", "[]", "{}", "“”", "‘’", "«»", '""', "''")
+_NEAR, _DISTANCE_DECAY = 12, 0.7
+"""How many words on each side of a place vote, and how much less each than the one before it."""
+_MARK_VOTE = 0.1
+_MIN_SHARE, _SURE_SHARE = 0.1, 0.5
+"""The share of a word's attention with which it may belong to a span, and with which it does."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """A part of a sentence, and what becomes of it."""
+
+    begin: int
+    end: int
+    """Characters of the sentence as it was typed."""
+    kind: SpanKind
+    source: str
+    """What the model reads in its place; if empty, it is removed."""
+    target: str | None = None
+    """What stands in the translation in its place; None: what the model writes."""
+    is_attached: bool = False
+    """Whether what is removed has no space before it."""
+
+    @property
+    def is_aligned(self) -> bool:
+        """Whether its place in the translation is that of the words that are aligned to it."""
+        is_removed = self.kind in ("entity", "number") and not self.source
+        return is_removed or self.kind in ("term", "emphasis")
+
+    def contains(self, span: "Span") -> bool:
+        """Whether another span lies in it."""
+        return self.begin <= span.begin and span.end <= self.end
+
+    def overlaps(self, spans: Iterable["Span"]) -> bool:
+        """Whether it shares characters with one of other spans."""
+        return any(span.begin < self.end and self.begin < span.end for span in spans)
+
+
+def source_text(sentence: str, spans: Sequence[Span]) -> tuple[str, list[Span]]:
+    """What the model reads of a sentence, and the aligned spans, with their places in it."""
+    text, copied, aligned = "", 0, list[Span]()
+    for span in spans:
+        begin, end, target = span.begin, span.end, span.target
+        if not span.source and begin < end:
+            if sentence[begin - 1 : begin] + sentence[end : end + 1] in _BRACKETS:
+                begin, end = begin - 1, end + 1
+                target = f"{sentence[begin]}{target}{sentence[end - 1]}"
+            text += sentence[copied:begin]
+            after = sentence[end : end + 1]
+            if not text:
+                end += len(sentence[end:]) - len(sentence[end:].lstrip())
+            elif not after or after.isspace() or not (after.isalnum() or after in _OPENING):
+                text = text.rstrip()
+            is_attached = begin > 0 and not sentence[begin - 1].isspace()
+            span = replace(span, begin=len(text), end=len(text), target=target, is_attached=is_attached)
+        else:
+            text += sentence[copied:begin] + span.source
+            span = replace(span, begin=len(text) - len(span.source), end=len(text))
+        copied = max(copied, end)
+        if span.is_aligned:
+            aligned.append(span)
+    return text + sentence[copied:], aligned
+
+
+def placed(
+    words: Sequence[str], source: Sequence[str], weights: Sequence[Sequence[float]], spans: Sequence[Span]
+) -> str:
+    """A translation with what becomes of the aligned spans of its source.
+
+    Args:
+        words: Of the translation.
+        source: The words of the text that the model read.
+        weights: [target words, source words].
+        spans: With their places in that text.
+    """
+    ends = list(accumulate(map(len, source)))
+    starts = [0, *accumulate(map(len, words))]
+    entities = find_entities("".join(words))
+    allowed = [not any(entity.start() < start < entity.end() for entity in entities) for start in starts]
+    changed = list(words)
+    inserted = [""] * (len(words) + 1)
+    taken: set[int] = set()
+    for span in spans:
+        columns = [
+            column
+            for column, (word, end) in enumerate(zip(source, ends, strict=True))
+            if end > span.begin and end - len(word.lstrip()) < span.end
+        ]
+        shares = [sum(of_word[column] for column in columns) for of_word in weights]
+        if span.target is None:
+            for row, share in enumerate(shares):
+                if share >= _SURE_SHARE and row not in taken:
+                    changed[row] = changed[row].upper()
+            continue
+        rows = _rows_of(span.target, changed, shares, taken) if span.source else []
+        if rows:
+            taken |= {*rows}
+            changed[rows[0] : rows[-1] + 1] = [_at(rows, changed, span.target), *[""] * (len(rows) - 1)]
+            continue
+        column = columns[0] if span.source else sum(end <= span.begin for end in ends)
+        totals = gap_votes(words, source, weights, column)
+        gap = max(compress(range(len(totals)), allowed), key=totals.__getitem__)
+        before = inserted[gap] or "".join(changed[:gap])
+        needs_space = before and not (span.is_attached and not before[-1].isalnum())
+        inserted[gap] += f" {span.target}" if needs_space else span.target
+    parts = []
+    for gap, word in enumerate([*changed, ""]):
+        is_joined = inserted[gap] and word[:1] and (word[0].isalnum() or word[0] in _OPENING)
+        parts += [inserted[gap], f" {word}" if is_joined else word]
+    return "".join(parts)
+
+
+def gap_votes(
+    words: Sequence[str], source: Sequence[str], weights: Sequence[Sequence[float]], column: int
+) -> list[float]:
+    """Votes for each gap between the words of a translation to be that before a word of the source.
+
+    The gap before the first word of the translation comes first, that after the last word last. Words before
+    a gap should attend to the source before that place, and later ones behind it; near words count more.
+    Marks follow their like in the source.
+    """
+    begin, end = max(0, column - _NEAR), column + _NEAR
+    near = [_DISTANCE_DECAY ** (column - 1 - place) for place in range(begin, column)]
+    near += [-(_DISTANCE_DECAY ** (place - column)) for place in range(column, end)]
+    left = {word.strip() for word in source[:column]}
+    right = {word.strip() for word in source[column:]}
+    votes = [0.0]
+    for word, of_word in zip(words, weights, strict=True):
+        mark = word.strip()
+        vote = sum(map(mul, of_word[begin:end], near))
+        if any(map(str.isalnum, mark)):
+            votes.append(vote)
+        elif mark in left and mark in right:
+            votes.append(_MARK_VOTE * vote)
+        else:
+            votes.append(_MARK_VOTE * ((mark in left) - (mark in right)))
+    return list(accumulate(votes))
+
+
+def _rows_of(target: str, words: Sequence[str], shares: Sequence[float], taken: set[int]) -> list[int]:
+    """Which words of a translation a term replaces: those that are the term, else those aligned to it.
+
+    Args:
+        target: The term in the target language.
+        words: The words of the translation.
+        shares: How much each word attends to the term in the source.
+        taken: The words that another term has replaced.
+    """
+    wanted = [word.strip().casefold() for word in words_of(target)]
+    folded = [word.strip().casefold() for word in words]
+    equal = [
+        range(first, first + len(wanted))
+        for first in range(len(words) - len(wanted) + 1)
+        if folded[first : first + len(wanted)] == wanted
+        and taken.isdisjoint(range(first, first + len(wanted)))
+    ]
+    if equal:
+        return list(max(equal, key=lambda rows: sum(shares[row] for row in rows)))
+    free = [row for row, word in enumerate(words) if row not in taken and any(map(str.isalnum, word))]
+    best = max(free, key=shares.__getitem__, default=None)
+    if best is None or shares[best] < _MIN_SHARE:
+        return []
+    first = last = best
+    while first - 1 in free and shares[first - 1] >= _SURE_SHARE:
+        first -= 1
+    while last + 1 in free and shares[last + 1] >= _SURE_SHARE:
+        last += 1
+    return list(range(first, last + 1))
+
+
+def _at(rows: Sequence[int], words: Sequence[str], target: str) -> str:
+    """A term in place of the words of these rows: with their space, and the capital of a first word."""
+    replaced = words[rows[0]]
+    word = replaced.lstrip()
+    is_first = not any(map(str.isalnum, "".join(words[: rows[0]])))
+    is_capital = is_first and word[0].isupper() and target.islower()
+    return replaced[: -len(word)] + (target.capitalize() if is_capital else target)

@@ -1,0 +1,97 @@
+import resource
+from pathlib import Path
+
+import pytest
+
+from ptenmt.errors import OutputError
+from ptenmt.runs.history import History
+
+LINES = [
+    {"step": 50, "loss": 6.5},
+    {"step": 81, "epoch": 1, "validation": {"bleu": 1.5}},
+    {"step": 100, "loss": 6.0},
+    {"step": 162, "epoch": 2, "validation": {"bleu": 2.5}},
+]
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> History:
+    written = History(tmp_path)
+    for line in LINES:
+        written.add(line)
+    return written
+
+
+def test_validations_and_curves_come_back_apart(history: History, tmp_path: Path) -> None:
+    assert history.validations() == [LINES[1], LINES[3]]
+    assert history.curve() == [LINES[0], LINES[2]]
+    assert History(tmp_path / "empty").validations() == []
+
+
+def test_the_best_has_the_best_score_then_the_lowest_loss_then_the_fewest_steps(tmp_path: Path) -> None:
+    history = History(tmp_path)
+    assert history.best("bleu") is None
+    scores = [(None, None), (2.0, 3.0), (2.0, 2.5), (2.0, 2.5), (1.0, 2.0), (float("nan"), 9.0)]
+    for number, (bleu, loss) in enumerate(scores, start=1):
+        history.add({"step": number, "epoch": 1, "validation": {"bleu": bleu, "loss": loss}})
+    assert [(history.best(metric) or {})["step"] for metric in ("bleu", "loss")] == [3, 5]
+
+
+def test_a_line_that_a_kill_cut_short_is_left_out(history: History, tmp_path: Path) -> None:
+    with (tmp_path / "history.jsonl").open("a") as file:
+        file.write('{"step": 200, "lo')
+    assert history.curve() == [LINES[0], LINES[2]]
+    history.forget_after(162, 162)
+    history.add({"step": 200, "loss": 5.5})
+    assert history.curve() == [LINES[0], LINES[2], {"step": 200, "loss": 5.5}]
+
+
+@pytest.mark.parametrize("damage", ["", "5", "null", "[1]", '{"a": 1}', '{"step": "9"}', "rubbish"])
+def test_a_damaged_line_ends_the_history(history: History, tmp_path: Path, damage: str) -> None:
+    with (tmp_path / "history.jsonl").open("a") as file:
+        file.write(f'{damage}\n{{"step": 200, "loss": 5.5}}\n')
+    assert history.last() == LINES[3]
+    assert history.curve() == [LINES[0], LINES[2]]
+    assert history.best("bleu") == history.validations()[-1] == LINES[3]
+
+
+def test_what_is_no_number_is_null(tmp_path: Path) -> None:
+    history = History(tmp_path)
+    scores = {"bleu": 1.5, "loss": float("nan")}
+    history.add({"step": 1, "epoch": 1, "validation": scores, "train": {"loss": float("inf")}})
+    expected = '"validation": {"bleu": 1.5, "loss": null}, "train": {"loss": null}'
+    assert (tmp_path / "history.jsonl").read_text() == f'{{"step": 1, "epoch": 1, {expected}}}\n'
+    assert history.validations()[0]["validation"]["loss"] is None
+
+
+def test_what_the_last_checkpoint_does_not_know_is_forgotten(history: History) -> None:
+    """At step 162 the validation was not over when the checkpoint was written."""
+    history.forget_after(162, 81)
+    assert history.validations() == [LINES[1]]
+    assert history.curve() == [LINES[0], LINES[2]]
+    history.forget_after(99, 81)
+    assert history.curve() == [LINES[0]]
+
+
+def test_a_history_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "history.jsonl").mkdir()
+    with pytest.raises(OutputError, match=r"cannot write .*history.jsonl: Is a directory"):
+        History(tmp_path).add({"step": 1})
+
+
+def test_a_history_survives_a_full_disk(tmp_path: Path):
+    history = History(tmp_path)
+    history.add({"step": 1, "loss": 1.5})
+    size = (tmp_path / "history.jsonl").stat().st_size
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size + 5, before[1]))
+    try:
+        with pytest.raises(OutputError, match=r"cannot write .*history.jsonl: File too large"):
+            history.add({"step": 2, "loss": 1.25})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert (tmp_path / "history.jsonl").stat().st_size == size + 5, "a line was begun"
+    assert history.curve() == [{"step": 1, "loss": 1.5}]
+    history.forget_after(1, 0)
+    history.add({"step": 2, "loss": 1.25})
+    assert history.curve() == [{"step": 1, "loss": 1.5}, {"step": 2, "loss": 1.25}]

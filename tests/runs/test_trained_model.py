@@ -1,0 +1,108 @@
+"""Loading a run: which weights it takes, and that all parts are of the same."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from copy_task import TrainedRun
+
+from ptenmt.config import CheckpointConfig
+from ptenmt.errors import CheckpointError, RunError
+from ptenmt.runs import Run
+from ptenmt.runs.ctranslate2_cache import ctranslate2_model
+from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.runs.weights import keep_best, read_weights
+
+
+@pytest.fixture
+def run(copied: TrainedRun, tmp_path: Path) -> Run:
+    """A copy of the trained run with a runner-up, which is the latest."""
+    run = Run(Path(shutil.copytree(copied.path, tmp_path / "copy")))
+    info, arrays = read_weights(run.weights_folder / "latest.safetensors")
+    config = replace(copied.config, checkpoint=CheckpointConfig(keep_best=2))
+    keep_best(run.weights_folder, arrays, config, step=info.step, score=-1.0, loss=9.0)
+    assert len(list(run.weights_folder.glob("step-*"))) == 1
+    return run
+
+
+def damage(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[-10] ^= 1
+    file.write_bytes(content)
+
+
+def test_the_best_or_the_latest(run: Run, copied: TrainedRun) -> None:
+    best, latest = (TrainedModel.load(run, checkpoint=choice) for choice in ("best", "latest"))  # type: ignore[arg-type]
+    assert (best.info.file.stem, latest.info.file.stem, latest.info.step) == ("best", "latest", 24 * 29)
+    assert best.config == copied.config
+    assert best.weights.keys() == latest.weights.keys()
+
+
+def test_all_models_are_of_these_weights(run: Run) -> None:
+    trained = TrainedModel.load(run, on_warning=pytest.fail)
+    source, target = np.array([[2, 7, 9, 3]]), np.array([[2, 7, 9]])
+    expected = trained.numpy_model.logits(source, target)  # type: ignore[call-arg]
+    np.testing.assert_allclose(trained.keras_model((source, target)), expected, atol=1e-4)
+    assert trained.keras_model is trained.keras_model
+
+
+def test_damaged_weights_give_way_to_the_next_best_then_to_the_latest(run: Run) -> None:
+    for name, following in (("best", "step-"), ("step-*", "latest")):
+        (file,) = run.weights_folder.glob(f"{name}.safetensors")
+        damage(file)
+        warnings: list[str] = []
+        trained = TrainedModel.load(run, on_warning=warnings.append)
+        assert trained.info.file.stem == "best", "metadata alone are read at first"
+        assert trained.weights
+        assert trained.info.file.stem.startswith(following)
+        assert f"{file} are damaged: " in warnings[-1]
+        assert warnings[-1].endswith(f"; using {trained.info.file.name} instead")
+    damage(run.weights_folder / "latest.safetensors")
+    with pytest.raises(CheckpointError, match=r"latest\.safetensors are damaged"):
+        _ = TrainedModel.load(run, on_warning=warnings.append).weights
+
+
+def test_damaged_metadata_are_noticed_at_once(run: Run) -> None:
+    (run.weights_folder / "best.safetensors").write_bytes(b"")
+    warnings: list[str] = []
+    assert TrainedModel.load(run, on_warning=warnings.append).info.file.stem.startswith("step-")
+    assert len(warnings) == 1
+    for file in run.weights_folder.iterdir():
+        file.write_bytes(b"")
+    with pytest.raises(CheckpointError, match="no weights in .* can be read: .* are damaged"):
+        TrainedModel.load(run, on_warning=warnings.append)
+
+
+def test_nothing_of_other_weights_is_loaded_later(run: Run) -> None:
+    trained = TrainedModel.load(run, on_warning=pytest.fail)
+    loaded = TrainedModel.load(run, on_warning=pytest.fail)
+    arrays = loaded.weights
+    ctranslate2_model(trained)
+    shutil.copy(run.weights_folder / "latest.safetensors", run.weights_folder / "best.safetensors")
+    with pytest.raises(CheckpointError, match="was replaced by a running training"):
+        _ = trained.weights
+    assert loaded.weights is arrays
+    assert ctranslate2_model(loaded).weights == loaded.info.checksum
+
+
+def test_after_an_engine_was_loaded_damaged_weights_are_an_error(run: Run) -> None:
+    trained = TrainedModel.load(run, on_warning=pytest.fail)
+    ctranslate2_model(trained)
+    damage(run.weights_folder / "best.safetensors")
+    with pytest.raises(CheckpointError, match="are damaged"):
+        _ = trained.weights
+
+
+def test_without_weights(run: Run) -> None:
+    shutil.rmtree(run.weights_folder)
+    with pytest.raises(CheckpointError, match="no weights in") as failure:
+        TrainedModel.load(run)
+    assert "ptenmt train" in failure.value.hint
+
+
+def test_another_task_is_refused_before_anything_is_loaded(run: Run) -> None:
+    shutil.rmtree(run.weights_folder)
+    with pytest.raises(RunError, match="this command needs a next-word run"):
+        TrainedModel.load(run, task="next-word")

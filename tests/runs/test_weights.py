@@ -1,0 +1,277 @@
+"""Weights files: whole, verified, ranked, and what is left if a process dies anywhere."""
+
+import errno
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ptenmt.config import CheckpointConfig, Config, ModelConfig, ValidationConfig
+from ptenmt.errors import CheckpointError
+from ptenmt.runs.weights import (
+    WeightsInfo,
+    best_weights,
+    keep_best,
+    list_weights,
+    model_fingerprint,
+    read_info,
+    read_weights,
+    tidy_weights,
+    write_weights,
+)
+
+CONFIG = ModelConfig(num_layers=1, d_model=8, num_heads=2, d_ff=8)
+NAN = float("nan")
+
+
+def config_of(metric: Any, keep: int = 1) -> Config:
+    return Config(
+        model=CONFIG,
+        validation=ValidationConfig(metric=metric),
+        checkpoint=CheckpointConfig(keep_best=keep),
+    )
+
+
+def arrays(value: float = 0.0) -> dict[str, np.ndarray]:
+    return {
+        "transformer/final/kernel": np.arange(600, dtype="f4").reshape(20, 30).T,
+        "a/bias": np.array([value]),
+    }
+
+
+def keep(
+    folder: Path, step: int, score: float, *, best: int = 2, metric: str = "bleu", loss: float = 1.0
+) -> WeightsInfo | None:
+    return keep_best(folder, arrays(step), config_of(metric, best), step, score, loss)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    written = tmp_path / "weights" / "best.safetensors"
+    write_weights(written, arrays(7), config_of("bleu"), 1512, 12.5, 2.25)
+    return written
+
+
+def test_what_is_written_is_read(file: Path) -> None:
+    info, found = read_weights(file)
+    assert info == read_info(file)
+    assert (info.step, info.metric, info.score, info.loss) == (1512, "bleu", 12.5, 2.25)
+    assert (info.file, info.label, info.model) == (file, "best (step 1,512)", model_fingerprint(CONFIG))
+    assert found.keys() == arrays().keys()
+    for name, array in arrays(7).items():
+        np.testing.assert_array_equal(found[name], array)
+        assert found[name].dtype == np.float32
+
+
+def test_equal_weights_make_equal_files(file: Path, tmp_path: Path) -> None:
+    program = "import dataclasses, sys, pathlib, ptenmt.runs.weights as w; file = pathlib.Path(sys.argv[1]); "
+    program += "i, a = w.read_weights(file); i = dataclasses.replace(i, file=pathlib.Path(sys.argv[2])); "
+    program += "i.file.write_bytes(w.serialized(i, a))"
+    for _ in range(2):  # another process, another order of hashes
+        subprocess.run([sys.executable, "-c", program, str(file), str(tmp_path / "copy")], check=True)
+        assert (tmp_path / "copy").read_bytes() == file.read_bytes()
+
+
+def test_other_programs_read_it(file: Path) -> None:
+    from safetensors.numpy import load_file
+
+    np.testing.assert_array_equal(load_file(file)["a/bias"], [7])
+
+
+def test_weights_without_scores(tmp_path: Path) -> None:
+    info = write_weights(tmp_path / "latest.safetensors", arrays(), config_of("loss"), 3)
+    assert (info.score, info.loss, info.label) == (None, None, "latest (step 3)")
+    assert read_info(info.file) == info
+
+
+def test_different_weights_have_different_checksums(tmp_path: Path) -> None:
+    def checksum(value: float) -> str:
+        return write_weights(tmp_path / "x.safetensors", arrays(value), config_of("loss"), 3).checksum
+
+    assert checksum(1) == checksum(1) != checksum(2)
+
+
+def test_the_fingerprint_is_of_the_model() -> None:
+    assert model_fingerprint(ModelConfig()) == model_fingerprint(ModelConfig())
+    assert model_fingerprint(ModelConfig()) != model_fingerprint(ModelConfig(norm="pre"))
+
+
+def test_the_metadata_are_read_without_numpy(file: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from ptenmt.runs.weights import read_info; "
+        "read_info(Path(sys.argv[1]))"
+    )
+    program += "; print(sorted({'numpy', 'safetensors', 'tensorflow', 'keras'} & sys.modules.keys()))"
+    command = [sys.executable, "-c", program, str(file)]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda _content: b"",
+    "truncated header": lambda content: content[:50],
+    "truncated arrays": lambda content: content[:-100],
+    "longer": lambda content: content + b"more",
+    "rubbish": lambda content: b"rubbish" * len(content),
+    "another program's": lambda content: content.replace(b"ptenmt_weights", b"unknown_weight"),
+    "another format": lambda content: content.replace(b'{\\"format\\": 1', b'{\\"format\\": 2'),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_damage_is_noticed(file: Path, damage: Callable[[bytes], bytes]) -> None:
+    file.write_bytes(damage(file.read_bytes()))
+    for read in (read_info, read_weights):
+        with pytest.raises(CheckpointError, match=r"best\.safetensors are damaged: ") as failure:
+            read(file)
+        assert "\n" not in failure.value.message
+
+
+def test_a_flipped_bit_is_noticed_when_the_arrays_are_read(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[-50] ^= 1
+    file.write_bytes(content)
+    read_info(file)
+    with pytest.raises(CheckpointError, match="its checksum is not that of its arrays"):
+        read_weights(file)
+
+
+def test_a_file_that_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="cannot read weights .*: No such file"):
+        read_info(tmp_path / "best.safetensors")
+
+
+@pytest.mark.parametrize(("best", "names"), [(0, ""), (1, "b"), (2, "bd"), (9, "bdac")])
+@pytest.mark.parametrize("metric", ["bleu", "loss"])
+def test_the_best_are_kept_and_of_equal_ones_the_earlier(
+    tmp_path: Path, best: int, names: str, metric: str
+) -> None:
+    for step, score in enumerate([2.0, 3.0, NAN, 3.0]):
+        keep(tmp_path, step, -score if metric == "loss" else score, best=best, metric=metric)
+    assert "".join("abcd"[info.step] for info in best_weights(tmp_path)) == names
+    expected = {"best.safetensors"} if names else set()
+    expected |= {f"step-{'abcd'.index(name)}.safetensors" for name in names[1:]}
+    assert {file.name for file in tmp_path.iterdir()} == expected
+    for info in best_weights(tmp_path):
+        assert read_weights(info.file)[1]["a/bias"] == [info.step]
+
+
+def test_of_equal_scores_the_one_with_the_lower_loss_is_the_best(tmp_path: Path) -> None:
+    for step, loss in enumerate([6.0, 5.0, NAN, 5.5], 1):
+        keep(tmp_path, step, 0.0, loss=loss)
+    assert [info.step for info in best_weights(tmp_path)] == [2, 4]
+
+
+def test_it_returns_the_best_so_far(tmp_path: Path) -> None:
+    found = [keep(tmp_path, step, score, best=1) for step, score in enumerate([1.0, 3.0, 2.0])]
+    assert [info.step for info in found if info] == [0, 1, 1]
+    assert keep(tmp_path, 4, 9.0, best=0) is None
+
+
+def test_the_order_of_choice(tmp_path: Path) -> None:
+    for step, score in ((1, 5.0), (2, 7.0), (3, 6.0)):
+        keep(tmp_path, step, score, best=3)
+    write_weights(tmp_path / "latest.safetensors", arrays(), config_of("bleu"), 4)
+    assert [info.file.stem for info in list_weights(tmp_path, "best")] == [
+        "best",
+        "step-3",
+        "step-1",
+        "latest",
+    ]
+    assert [info.file.stem for info in list_weights(tmp_path, "latest")] == ["latest"]
+    (tmp_path / "best.safetensors").write_bytes(b"damaged")
+    damaged: list[str] = []
+    assert [info.step for info in list_weights(tmp_path, "best", damaged.append)] == [3, 1, 4]
+    assert len(damaged) == 1
+    assert tidy_weights(tmp_path, 2) == read_info(tmp_path / "best.safetensors")
+    assert [info.step for info in best_weights(tmp_path)] == [3, 1], "the next best take its place"
+
+
+def test_a_full_disk_harms_nothing(tmp_path: Path) -> None:
+    keep(tmp_path, 1, 1.0)
+    size = (tmp_path / "best.safetensors").stat().st_size
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size // 2, before[1]))
+    try:
+        with pytest.raises(CheckpointError, match="cannot save weights in [^:]*: File too large") as failure:
+            keep(tmp_path, 2, 2.0)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert "make room" in failure.value.hint
+    assert [file.name for file in tmp_path.iterdir()] == ["best.safetensors"]
+    assert read_weights(tmp_path / "best.safetensors")[0].step == 1
+
+
+class Killed(BaseException):
+    """Stands in for SIGKILL: nothing handles it, though ``finally`` clauses run."""
+
+
+class Fragile:
+    """Lets so many operations on files happen; from then on each one raises."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, raised: Callable[[], BaseException]) -> None:
+        self.left: int | None = None
+        self._raised = raised
+        for name in ("mkdir", "replace", "unlink"):
+            patch.setattr(Path, name, self._counting(getattr(Path, name)))
+        patch.setattr(os, "fsync", self._counting(os.fsync))
+
+    def _counting(self, operation: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*arguments: Any, **options: Any) -> Any:
+            if self.left is not None:
+                self.left -= 1
+                if self.left < 0:
+                    raise self._raised()
+            return operation(*arguments, **options)
+
+        return counted
+
+    def breaks(self, after: int, work: Callable[[], Any]) -> bool:
+        """Whether work fails that is allowed so many operations."""
+        self.left = after
+        try:
+            work()
+        except (Killed, CheckpointError):
+            return True
+        finally:
+            self.left = None
+        return False
+
+
+@pytest.fixture(params=[Killed, lambda: OSError(errno.EIO, "Input/output error")], ids=["killed", "failed"])
+def fragile(request: pytest.FixtureRequest) -> Iterator[Fragile]:
+    with pytest.MonkeyPatch.context() as patch:
+        yield Fragile(patch, request.param)
+
+
+@pytest.mark.parametrize("step", [4, 2], ids=["a new step", "the same step again"])
+def test_the_files_are_whole_whenever_the_process_ends(fragile: Fragile, tmp_path: Path, step: int) -> None:
+    def steps(found: list[WeightsInfo]) -> list[int]:
+        for info in found:
+            assert read_weights(info.file)[1]["a/bias"] == [info.step]
+        return [info.step for info in found]
+
+    for operations in count():
+        folder = tmp_path / str(operations)
+        for earlier in (1, 2, 3):
+            keep(folder, earlier, float(earlier))
+        is_broken = fragile.breaks(operations, lambda folder=folder: keep(folder, step, 9.0))  # type: ignore[misc]
+        assert read_weights(folder / "best.safetensors")[0].step in (3, step)
+        assert set(steps(list_weights(folder, "best"))) <= {3, 2, step}
+        tidy_weights(folder, 2)
+        found = steps(best_weights(folder))
+        assert found in ([3, 2], [step, 3])
+        assert {file.name for file in folder.iterdir()} == {
+            "best.safetensors",
+            f"step-{found[1]}.safetensors",
+        }
+        if not is_broken:
+            break
+    assert found == [step, 3]
+    assert operations > 3

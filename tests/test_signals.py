@@ -1,0 +1,105 @@
+"""SIGINT, SIGTERM and SIGHUP, without a training: what each stage of one makes of them."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ptenmt import signals
+from ptenmt.signals import Interrupted, StopSignals
+
+# Loaded by its path, so that TensorFlow is not. Signals blocked in the main thread go to another one, so
+# that nothing wakes the main thread: as in a library's long call.
+STUCK = """
+import ctypes, runpy, signal, sys
+StopSignals = runpy.run_path(sys.argv[1])["StopSignals"]
+with StopSignals().installed() as stop:
+    if sys.argv[2] == "training":
+        stop.on_stop(lambda: None)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGTERM])
+    try:
+        print("ready", flush=True)
+        ctypes.CDLL(None).sleep(60)
+    except KeyboardInterrupt:  # it came a moment before; the library does not care
+        ctypes.CDLL(None).sleep(60)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _handlers() -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    yield
+    assert {number: signal.getsignal(number) for number in before} == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_the_start_is_interrupted(number: int):
+    stop = StopSignals()
+    with pytest.raises(Interrupted), stop.installed():
+        os.kill(os.getpid(), number)
+    assert stop.received == number
+
+
+def test_a_training_is_asked_to_stop_and_then_interrupted():
+    asked: list[str] = []
+    stop = StopSignals()
+    with stop.installed():
+        stop.on_stop(lambda: asked.append("stop"))
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert asked == ["stop"]
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+    assert stop.received == signal.SIGTERM
+
+
+def test_an_interruption_that_a_library_swallows_is_made_up_for():
+    asked: list[str] = []
+    stop = StopSignals()
+    with stop.installed():
+        with pytest.raises(Interrupted):
+            os.kill(os.getpid(), signal.SIGINT)
+        stop.on_stop(lambda: asked.append("stop"))
+    assert asked == ["stop"]
+
+
+def test_an_ignored_signal_stays_ignored():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        stop = StopSignals()
+        with stop.installed():
+            stop.on_stop(pytest.fail)
+            os.kill(os.getpid(), signal.SIGINT)
+        assert stop.received is None
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals are sent between processes there")
+@pytest.mark.parametrize(
+    ("stage", "sent", "message"),
+    [
+        ("starting", [signal.SIGTERM], b"stopped before the first step: nothing to save, run it again\n"),
+        ("starting", [signal.SIGINT, signal.SIGINT], b"stopped immediately: run it again to resume"),
+        ("training", [signal.SIGTERM, signal.SIGINT], b"stopped immediately: run it again to resume"),
+    ],
+)
+def test_a_library_that_does_not_come_back_holds_nothing_up(stage: str, sent: list[int], message: bytes):
+    command = [sys.executable, "-c", STUCK, str(Path(signals.__file__)), stage]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        try:
+            assert process.stdout.readline() == b"ready\n"
+            for number in sent:
+                process.send_signal(number)
+                time.sleep(0.2)  # two of a kind at once count as one
+            assert process.wait(10) == 128 + sent[0]
+            assert process.stderr.read().startswith(message)
+        finally:
+            process.kill()

@@ -1,0 +1,285 @@
+"""Entities and capitals survive any model."""
+
+import random
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scripted import TextEngine
+
+from ptenmt.config import AugmentConfig, Config, DataConfig, DecodingConfig, TokenizerConfig
+from ptenmt.data.augmentation import tokenizer_symbols
+from ptenmt.data.placeholders import PLACEHOLDERS
+from ptenmt.data.readers import demo_pairs
+from ptenmt.errors import ConfigError
+from ptenmt.tokenizers import TokenizerPair, build_tokenizers
+from ptenmt.translation import Translation, Translator
+from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
+from ptenmt.translation.single_sentence import align
+
+SENTENCES = [source for source, _ in demo_pairs("validation") if source[-1] in ".?!" and "? " not in source]
+ENTITIES = ["https://example.org/a?b=c", "foo@example.org", "25", "12/03/2024", "10:30", "{name}", "%1$s"]
+ENTITIES += ["#TAG#", "#agora", "@ana", "😀", "👍🏽", "www.a.pt/x", "${valor}", "🇵🇹"]
+WITH, WITHOUT = 0.5, 0.0
+_SIGNS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZÃÉÊÁÍÓÚÇÕÀÂ.,:/-«»“”{}()!?"
+
+
+@pytest.fixture(scope="module")
+def runs() -> dict[float, tuple[TokenizerPair, Config]]:
+    """Runs with and without placeholders in training."""
+    found = {}
+    for share in (WITH, WITHOUT):
+        data = DataConfig(source="demo", augment=AugmentConfig(placeholders=share))
+        config = Config(data=data, tokenizer=TokenizerConfig(kind="sentencepiece", vocabulary_size=200))
+        texts = [*SENTENCES, _SIGNS, " ".join(_SIGNS)]
+        pairs = [(text, text) for text in texts]
+        symbols = tokenizer_symbols(data)
+        found[share] = (build_tokenizers(config.tokenizer, pairs, ("pt", "en"), symbols), config)
+    return found
+
+
+@pytest.fixture
+def make(runs) -> Callable[..., Translator]:
+    """A translator with a script: ``make(share, script, best_score, **decoding)``."""
+
+    def translator(
+        share: float,
+        script: Callable[[str], Sequence[str]],
+        best_score: Callable[[str], float] = lambda _source: 0.0,
+        **decoding: object,
+    ) -> Translator:
+        tokenizers, config = runs[share]
+        config = replace(config, decoding=DecodingConfig(**decoding))
+        return Translator(TextEngine(tokenizers, script, best_score), tokenizers, config)
+
+    return translator
+
+
+def translate(translator: Translator, text: str) -> Translation:
+    (translation,) = translator.translate(text)
+    return translation
+
+
+def with_entities(numbers: random.Random) -> tuple[str, list[str]]:
+    """A sentence with one to three different entities between its words, and those."""
+    words = numbers.choice(SENTENCES).split()
+    entities = numbers.sample(ENTITIES, numbers.randint(1, 3))
+    for entity in entities:
+        words.insert(numbers.randint(0, len(words) - 1), entity)
+    return " ".join(words), entities
+
+
+@pytest.mark.parametrize("share", [WITH, WITHOUT])
+def test_of_a_model_that_copies_the_translation_is_the_sentence(make, share: float) -> None:
+    numbers = random.Random(1)
+    translator = make(share, lambda text: [text])
+    sentences = [with_entities(numbers)[0] for _ in range(100)]
+    sentences += [sentence.upper() for sentence in SENTENCES[:50]]
+    sentences += [" ".join(word[:1].upper() + word[1:] for word in text.split()) for text in SENTENCES[:50]]
+    sentences += ["Olá (😀), vê {a}, {b} e “@ana”!", "😀 Ela tem 3 gatos 😀", "{x}: ela NÃO tem tempo?"]
+    assert [each.text for each in translator.translate(sentences)] == sentences
+
+
+@pytest.mark.parametrize("share", [WITH, WITHOUT])
+@pytest.mark.parametrize(
+    "script",
+    [
+        lambda text: [" ".join(reversed(text.split()))],
+        lambda text: ["".join(char for char in text if char not in PLACEHOLDERS and not char.isdigit())],
+        lambda text: [f"{text} {text}"],
+        lambda text: ["nada", "".join(char for char in text if char != PLACEHOLDERS[0])],
+    ],
+    ids=["reversed", "lost", "double", "lost by all"],
+)
+def test_every_entity_is_there_exactly_once(make, share: float, script: Callable) -> None:
+    numbers = random.Random(2)
+    translator = make(share, script)
+    for _ in range(60):
+        sentence, entities = with_entities(numbers)
+        text = translate(translator, sentence).text
+        assert [text.count(entity) for entity in entities] == [1] * len(entities), (sentence, text)
+
+
+def test_the_best_hypothesis_with_all_entities_is_taken(make) -> None:
+    def script(text: str) -> list[str]:
+        return ["Não.", "A ❶ ❶.", "A ❶ e.", "Ela ❶."] if "❶" in text else ["sem"]
+
+    def score(text: str) -> float:
+        return 2 if "❶" in text else 0
+
+    translation = translate(make(WITH, script, score), "Ela tem 25 gatos.")
+    assert (translation.text, translation.is_retried) == ("A 25 e.", False)
+    both = translate(make(WITH, script, score, num_hypotheses=2), "Ela tem 25 gatos.")
+    assert [both.text, *(other.text for other in both.alternatives)] == ["A 25 e.", "Ela 25."]
+
+
+def test_the_translation_around_an_entity_is_given_if_it_is_more_probable(make) -> None:
+    def script(text: str) -> list[str]:
+        return [text.replace("gatos", "cats" if "❶" in text else "kittens")]
+
+    for score, expected in ((-0.6, "cats"), (-0.8, "kittens")):
+        expected = f"Ela tem {{x}} {expected}."
+        translator = make(WITH, script, lambda text, score=score: score if "❶" in text else -0.7)
+        translation = translate(translator, "Ela tem {x} gatos.")
+        assert (translation.text, translation.is_retried) == (expected, False)
+        assert len(translator.engine.seen) == (2 if expected.endswith("cats.") else 3)
+        (prefixed,) = translator.translate("Ela tem {x} gatos.", prefix="Ela")
+        assert "kittens" not in prefixed.text
+        (greedy,) = next(translator.translate_buffers(["Ela tem {x} gatos."], with_scores=False))
+        assert greedy.text == expected
+
+
+def test_a_sentence_whose_entities_are_numbers_and_codes_is_searched_once(make) -> None:
+    translator = make(WITH, lambda text: [text])
+    for text in ("Ela tem 25 gatos.", "A COVID-19 chegou em 2019.", "São R$ 5.000 às 18h30."):
+        translate(translator, text)
+    assert len(translator.engine.seen) == 3
+
+
+def test_lost_placeholders_are_translated_around(make) -> None:
+    translator = make(WITH, lambda text: [text.replace("❶", "")])
+    translation = translate(translator, "Ela tem {x} gatos.")
+    assert (translation.text, translation.is_retried) == ("Ela tem {x} gatos.", True)
+    assert translator.engine.seen == ["Ela tem ❶ gatos.", "Ela tem gatos."]
+
+
+@pytest.mark.parametrize(
+    ("source", "wrong", "right"),
+    [
+        ("Tem 1.000,50 €.", "Tem 1,000 1, 50 €.", "Tem 1,000.50 €."),
+        ("Tem 1.000,50 €.", "Tem 1,000.50.", "Tem 1,000.50 €."),
+        ("São R$ 5.000.", "São R$ 5,000 5.", "São R$ 5,000."),
+        ("São 12.500 e 3,75.", "São 12.500 e 3,75.", "São 12,500 e 3.75."),
+        ("Foi às 18h30.", "Foi às 1830.", "Foi às 18:30."),
+        ("Subiu 10% em 2019.", "Subiu 10 em 2019.", "Subiu 10% em 2019."),
+        ("A COVID-19 não é.", "Not the one.", "A COVID-19 não é."),
+        ("A H2O e a COVID-19 e B12.", "A H2 e a CVID 19 e B.", "A H2O e a COVID-19 e B12."),
+    ],
+)
+def test_numbers_are_whole_and_in_the_notation_of_the_translation(make, source, wrong, right) -> None:
+    for share in (WITH, WITHOUT):
+        assert translate(make(share, lambda text: [wrong if text == source else text]), source).text == right
+
+
+@pytest.mark.parametrize(
+    ("source", "right"),
+    [
+        ("Ele tem 7 anos e 3 gatos.", "He is seven and has 3 cats."),
+        ("Tem 25 ou 300 ou 2 000 anos.", "It has twenty-five, three hundred, two thousand years."),
+        ("A 18 de maio e a 3.", "On May 18th and the 3rd."),
+        ("São 2 500 ou 12.345,6.", "They are 2,500 or 12,345.6."),
+        ("Nos anos 70 do século 19.", "In the 1970s of the 19th century."),
+        ("Em 2019 500 pessoas, às 10:30.", "In 2019, 500 people at 10.30."),
+        ("O mp3 e os 3 e 5.", "The mp3 and the 3 and 5."),
+        ("Às 15:30, 120 de 12 e 0,5.", "At 3:30 pm, one hundred and twenty of a dozen and .5."),
+    ],
+)
+def test_a_number_may_be_written_otherwise(make, source: str, right: str) -> None:
+    assert translate(make(WITHOUT, lambda _: [right]), source).text == right
+    for wrong in ("", "He is four.", re.sub(r"\d|seven|three hundred|dozen", "", right)):
+        translator = make(WITHOUT, lambda text, wrong=wrong: [wrong if text == source else text])
+        assert translate(translator, source).is_retried
+
+
+def test_capitals_are_translated_in_their_usual_case_and_given_back(make) -> None:
+    translator = make(WITHOUT, lambda text: [text.replace("gato", "cat").replace("tempo", "time")])
+    for typed, expected, seen in [
+        ("O GATO NÃO TEM TEMPO!", "O CAT NÃO TEM TIME!", "O gato não tem tempo!"),
+        ("O Gato Não Tem Tempo", "O Cat Não Tem Time", "O gato não tem tempo"),
+        ("Eu Vi O Gato", "Eu Vi O Cat", "Eu vi o gato"),
+        ("O gato NÃO tem tempo.", "O cat NÃO tem time.", "O gato não tem tempo."),
+        ("O GATO NÃO VIU HTTPS://A.PT/X {Nome}.", "O CAT NÃO VIU HTTPS://A.PT/X {Nome}.", None),
+        ("O GATO TP123 NÃO TEM TEMPO", "O CAT TP123 NÃO TEM TIME", "O gato TP123 não tem tempo"),
+        ("O gato tem tempo.", "O cat tem time.", "O gato tem tempo."),
+    ]:
+        assert translate(translator, typed).text == expected
+        assert seen is None or seen in translator.engine.seen
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        *(
+            "A ONU e a UE.",
+            "O PIB e o IVA.",
+            "A NASA e a ESA.",
+            "O IVA é a 6.",
+            "ONU",
+            "A ONU",
+            "O PIB da UE",
+        ),
+        *(
+            "A NATO e a UE reuniram-se.",
+            "A TAP voa.",
+            "O voo TP123 da TAP.",
+            "O VOO TP123",
+            "Ela tem a SIDA.",
+        ),
+        *(
+            "João Coelho Leite",
+            "Maria Pereira Carvalho",
+            "Banco Espírito Santo",
+            "Ministério da Economia e Mar",
+        ),
+    ],
+)
+def test_acronyms_and_names_keep_their_capitals(make, typed: str) -> None:
+    translator = make(WITHOUT, lambda text: [text])
+    assert translate(translator, typed).text == typed
+    assert {*re.findall(r"\w+", " ".join(translator.engine.seen))} <= {*re.findall(r"\w+", typed)}
+
+
+def test_one_frequent_word_shows_that_short_sentences_are_no_acronyms(make) -> None:
+    translator = make(WITHOUT, lambda text: [text])
+    assert translate(translator, "TENHO UM CARRO.").text == "TENHO UM CARRO."
+    assert translator.engine.seen == ["Tenho um carro."]  # of these, "um" alone is one token
+
+
+def test_without_safeguards_the_model_reads_what_was_typed(make) -> None:
+    translator = make(WITHOUT, lambda text: [text.lower()], safeguards=False)
+    assert translate(translator, "ELA TEM 25.").text == "ela tem 25."
+    assert translator.engine.seen == ["ELA TEM 25."]
+
+
+def test_only_constrained_sentences_need_more_of_the_engine(make) -> None:
+    translator = make(WITHOUT, lambda text: [text])
+    translator.translate(["Ela tem tempo.", "Ela tem {x} tempo.", "Ela tem 25 gatos."])
+    needs = {
+        (request.options.num_hypotheses, request.with_attention) for request in translator.engine.requests
+    }
+    assert needs == {(1, False), (1, True), (4, False)}
+    first, *others = translator.engine.seen
+    assert (first, others) == ("Ela tem tempo.", ["Ela tem 25 gatos.", "Ela tem tempo."])
+
+
+@pytest.mark.parametrize("rest", ["tempo", "25/7", ""])
+def test_attention_of_any_kind_loses_nothing(runs, rest: str) -> None:
+    numbers = np.random.default_rng(3)
+
+    class Attending(TextEngine):
+        def submit(self, request: SearchRequest) -> PendingHypotheses:
+            wait = super().submit(request)
+            return lambda: [[attending(hypothesis) for hypothesis in hypotheses] for hypotheses in wait()]
+
+    def attending(hypothesis: Hypothesis) -> Hypothesis:
+        num_target, num_source = hypothesis.attention.shape
+        return replace(hypothesis, attention=numbers.dirichlet(np.ones(num_source), size=num_target))
+
+    tokenizers, config = runs[WITHOUT]
+    translator = Translator(Attending(tokenizers, lambda text: [text]), tokenizers, config)
+    for _ in range(100):
+        text = translate(translator, f"{{a}} Ela @b TEM {{c}} muito MAU {rest} {{d}}").text
+        assert sorted(re.findall(r"@b|\{.\}", text)) == ["@b", "{a}", "{c}", "{d}"]
+        assert "  " not in text
+
+
+def test_alignments_are_of_translations_with_entities_that_the_vocabulary_lacks(make) -> None:
+    translator = make(WITHOUT, lambda text: [text])
+    for prefix in ("Ela 🎉 tem", "Ela 🎉 tem tempo."):
+        aligned = align(translator, "Ela 🎉 tem tempo.", prefix).of_words()
+        assert aligned.translation.startswith(prefix)
+        assert "".join(aligned.target_words) == aligned.translation
+    with pytest.raises(ConfigError, match="outside the model's vocabulary"):
+        align(translator, "Ela tem tempo.", "Ela 日本 tem")
