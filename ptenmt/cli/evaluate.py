@@ -22,10 +22,16 @@ from ptenmt.translation.translator import uses_keras
 
 _file_option = partial(typer.Option, rich_help_panel="Files of your own")
 _output_option = partial(typer.Option, rich_help_panel="Output")
-_NOT_WITH_SWEEP = (
-    *("--hypotheses", "--baseline", "--details", "--robustness", "--calibrate", "--checks"),
-    *("--beam-size", "--set", "--output", "--report"),
-)
+_FLAGS = {"references": "--reference", "overrides": "--set", "reports": "--report"}
+"""Where an option is not called as its parameter."""
+_EXCLUSIVE = {
+    "split": ("references", "test_set"),
+    "test_set": ("source", "references", "tokenized"),
+    "sweep": (
+        *("hypotheses", "baseline", "details", "robustness", "calibrate", "checks"),
+        *("beam_size", "overrides", "output", "reports"),
+    ),
+}
 
 
 _Split = Annotated[
@@ -162,6 +168,7 @@ _Reports = Annotated[
 
 def evaluate(
     screen: Screen,
+    context: typer.Context,
     run: options.RunName = None,
     checkpoint: options.WhichWeights = "best",
     split: _Split = None,
@@ -205,29 +212,8 @@ def evaluate(
     if test_set == "list":
         _print_test_sets(run)
         return
-    given: dict[str, object] = {
-        "--split": split,
-        "--source": source,
-        "--reference": references,
-        "--test-set": test_set,
-        "--tokenized": tokenized,
-        "--sweep": sweep,
-        "--hypotheses": hypotheses,
-        "--baseline": baseline,
-        "--details": details,
-        "--robustness": robustness,
-        "--calibrate": calibrate,
-        "--checks": checks,
-        "--beam-size": beam_size,
-        "--set": overrides,
-        "--output": output,
-        "--report": reports,
-    }
-    _refuse_contradictions(given)
-    for report in reports or ():  # checked before the evaluation, which takes long
-        check_report_file(report)
-    if output is not None:
-        make_folder(output)
+    _refuse_contradictions(context.params)
+    _check_output(output, reports or [])  # before the evaluation, which takes long
     files = evaluation.EvaluationFiles(
         source=source,
         references=references or (),
@@ -258,22 +244,36 @@ def evaluate(
             with_checks=checks,
             on_progress=show,
         )
-    tables = evaluation_tables(evaluated, with_details=details)
-    print_tables([*tables, *(sentence_tables(evaluated.error_analysis) if details else ())])
-    if output is not None:
-        evaluated.write_texts(output)
-    for report in reports or ():
-        write_report(evaluated, report)
+    _show(evaluated, details, output, reports or [])
 
 
 def _refuse_contradictions(given: Mapping[str, object]) -> None:
-    """Refuse options that exclude each other; ``given`` has all of them with their values."""
-    for first, others in (
-        ("--split", ("--reference", "--test-set")),
-        ("--test-set", ("--source", "--reference", "--tokenized")),
-        ("--sweep", _NOT_WITH_SWEEP),
-    ):
-        options.refuse_together({option: given[option] for option in (first, *others)})
+    """Refuse options that exclude each other; ``given`` has the values of all by their parameters."""
+    for first, others in _EXCLUSIVE.items():
+        names = (first, *others)
+        options.refuse_together(
+            {_FLAGS.get(name, f"--{name.replace('_', '-')}"): given[name] for name in names}
+        )
+
+
+def _check_output(folder: Path | None, reports: list[Path]) -> None:
+    for report in reports:
+        check_report_file(report)
+    if folder is not None:
+        make_folder(folder)
+
+
+def _show(
+    evaluated: evaluation.Evaluation, with_details: bool, folder: Path | None, reports: list[Path]
+) -> None:
+    tables = list(evaluation_tables(evaluated, with_details=with_details))
+    if with_details:
+        tables += sentence_tables(evaluated.error_analysis)
+    print_tables(tables)
+    if folder is not None:
+        evaluated.write_texts(folder)
+    for report in reports:
+        write_report(evaluated, report)
 
 
 def _print_sweep(

@@ -186,10 +186,8 @@ def serve(
     from ptenmt.server.process import log_to_stderr, serve as run_server
     from ptenmt.server.service import Service
 
-    is_json = log_format == "json"
-    log_to_stderr(is_json=is_json, is_verbose=screen.verbose)
-    logger = logging.getLogger("ptenmt.server")
-    say, warn = (logger.info, logger.warning) if is_json else (screen.say, screen.warn_loudly)
+    log_to_stderr(is_json=log_format == "json", is_verbose=screen.verbose)
+    say, warn = _speakers(screen, log_format)
     limits = Limits(
         characters=max_characters,
         sentences=max_sentences,
@@ -207,7 +205,7 @@ def serve(
         threads=loading.threads,
         glossaries={file.stem: Glossary.read(file) for file in glossaries or ()},
     )
-    others = ", ".join(origins or ["none; --allow-origin"])
+    pages = f"other pages: {', '.join(origins or ['none; --allow-origin'])}"
     run_server(
         service,
         host=host,
@@ -217,9 +215,7 @@ def serve(
         url_prefix=f"/{url_prefix.strip('/')}".rstrip("/"),
         watches=watch,
         is_verbose=screen.verbose,
-        on_start=lambda url: say(
-            f"{', '.join(labels)} at {url} (other pages: {others}) — Ctrl-C stops the server"
-        ),
+        on_start=lambda url: say(f"{', '.join(labels)} at {url} ({pages}) — Ctrl-C stops the server"),
         on_warning=warn,
     )
     say("stopped")
@@ -230,6 +226,14 @@ def _print_new_key(keys: Path | None, name: str) -> None:
         raise ConfigError("--add-key needs --keys FILE")
     with standard_output() as stream:
         stream.write(make_key(keys, name) + "\n")
+
+
+def _speakers(screen: Screen, log_format: str) -> tuple[Callable[[str], None], Callable[[str], None]]:
+    """What prints messages and warnings: the screen, or the log if it is JSON."""
+    if log_format == "text":
+        return screen.say, screen.warn_loudly
+    logger = logging.getLogger("ptenmt.server")
+    return logger.info, logger.warning
 
 
 def _check_packages() -> None:

@@ -1,6 +1,7 @@
 """``ptenmt translate``."""
 
 import sys
+from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
@@ -198,10 +199,21 @@ def translate(
 
             converse(screen, job)
             return
-        if is_typed:
-            screen.say("Type a sentence and press Enter; Ctrl-D ends.")
-        shows_progress = not is_typed and (output_file or (input_file and not sys.stdout.isatty()))
-        given = lines if isinstance(lines, Lines) else None
-        view = TranslationView(screen, given, is_shown=bool(given and shows_progress))
-        command = options.resume_command(context, add="--resume")
-        run_job(job, lines, destination, view, command)
+        _translate_lines(screen, job, lines, destination, is_typed, context)
+
+
+def _translate_lines(
+    screen: Screen,
+    job: TranslationJob,
+    lines: Iterable[str],
+    destination: Destination,
+    is_typed: bool,
+    context: typer.Context,
+) -> None:
+    if is_typed:
+        screen.say("Type a sentence and press Enter; Ctrl-D ends.")
+    reads_file = destination.input_file is not None and not sys.stdout.isatty()
+    shows_progress = not is_typed and (destination.file is not None or reads_file)
+    given = lines if isinstance(lines, Lines) else None
+    view = TranslationView(screen, given, is_shown=given is not None and shows_progress)
+    run_job(job, lines, destination, view, options.resume_command(context, add="--resume"))

@@ -119,16 +119,10 @@ def distil(
     n_best = cache / f"n-best-{json_checksum(facts)[:16]}.jsonl.gz"
     held_out = [fingerprint(corpus.validation), fingerprint(corpus.test)]
     teacher_runs = [teacher.trained.run for teacher in loaded]
-    for teacher_run in teacher_runs:
-        if teacher_run.data_fingerprint("validation") != held_out[0]:
-            warn(f"{teacher_run.path} has other validation pairs and may have learned the student's")
+    _check_held_out(teacher_runs, held_out[0], warn)
     facts |= {"choose": choose, "keep": keep, "reverse": config.data.reverse, "held out": held_out}
     folder = cache / f"distilled-{json_checksum(facts)[:16]}"
-    student = replace(
-        config,
-        data=distilled_data(config.data, folder, corpus.train.sizes),
-        decoding=replace(config.decoding, beam_size=1, **NO_SAMPLING),
-    )
+    student = _student(config, folder, corpus)
     if _is_resumable(own, student, folder.name, fresh):
         init_from = None
     elif init_from is not None:
@@ -150,6 +144,21 @@ def distil(
         on_download=on_download,
     )
     return Distillation(training=training, folder=folder, teachers=teacher_runs)
+
+
+def _student(config: Config, folder: Path, corpus: Corpus) -> Config:
+    """The options of the student: it learns the distilled pairs, and translates by greedy search."""
+    return replace(
+        config,
+        data=distilled_data(config.data, folder, corpus.train.sizes),
+        decoding=replace(config.decoding, beam_size=1, **NO_SAMPLING),
+    )
+
+
+def _check_held_out(teachers: Sequence[Run], validation: str, warn: Callable[[str], None]) -> None:
+    for run in teachers:
+        if run.data_fingerprint("validation") != validation:
+            warn(f"{run.path} has other validation pairs and may have learned the student's")
 
 
 def _check_options(config: Config, num_teachers: int, choose: Criterion, keep: float, beam_size: int) -> None:

@@ -85,7 +85,7 @@ def test_weights_that_cannot_be_converted_are_a_warning(run: Run, copied: Traine
     warnings: list[str] = []
     cache(run, copied, warnings.append)
     (warning,) = warnings
-    assert warning.startswith("cannot prepare the best weights for translating: ")
+    assert warning.startswith("cannot convert the best weights for translating: ")
 
 
 @pytest.mark.usefixtures("_uncompiled")
