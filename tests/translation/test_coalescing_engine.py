@@ -32,7 +32,7 @@ class RepeatingEngine:
         self.batches.append(([ids[1] for ids in sources], max_length))
 
         def wait() -> list[list[Hypothesis]]:
-            assert self.gate.wait(20)
+            assert self.gate.wait(300)
             return [[Hypothesis([START, *[*ids[1:-1] * 2, END][:max_length]])] for ids in sources]
 
         return wait
@@ -67,7 +67,7 @@ class Requests:
 
 
 def until(is_true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 300
     while not is_true():
         assert time.monotonic() < deadline
         time.sleep(0.001)
