@@ -166,6 +166,11 @@ class EvaluationRequest:
         return cls(run=found, split=split, files=files, test_set=test_set, options=options)
 
     @property
+    def name(self) -> str:
+        """What is scored: a file of translations, or a run."""
+        return str(self.files.hypotheses or (self.run and self.run.name))
+
+    @property
     def pairs_name(self) -> str:
         """Such as ``test pairs``, or ``pairs of talk.en``."""
         if self.split:
@@ -348,7 +353,7 @@ def _scored(
     source_words = _source_words(request, on_progress)
     errors = analyse_errors(sentences, scorers["detokenized"], statistics["detokenized"], source_words)
     return Evaluation(
-        name=str(request.files.hypotheses or (run and run.name)),
+        name=request.name,
         folder=None if run is None else str(run.path),
         checkpoint=results.checkpoint,
         split=request.split,

@@ -210,6 +210,20 @@ def load_warm_start(
         )
     before = other.config()
     check_task(other, before.task, config.task)
+    _check_warm_start(other, before, config)
+    if config.task == "translation":
+        direction = {
+            name: getattr(config.data, name) for name in ("source_language", "target_language", "reverse")
+        }
+        if differences := preparation_differences(replace(before.data, **direction), config.data):
+            on_warning(f"{other.path} learned from text of another form: {'; '.join(differences)}")
+    trained = TrainedModel.load(other, on_warning=on_warning)
+    require_symbols(trained.tokenizers, tokenizer_symbols(config.data), other.tokenizer_folder)
+    return trained
+
+
+def _check_warm_start(other: Run, before: Config, config: Config) -> None:
+    """Raise RunError if the weights of another run do not fit a config; ``before`` is that run's."""
     wanted, given = flat_options(config), flat_options(before)
     must_agree = {option for option in wanted if option.startswith("model.") and "dropout" not in option}
     must_agree |= {f"tokenizer.{name}" for name in _TOKENIZER_OPTIONS}
@@ -234,15 +248,6 @@ def load_warm_start(
             "without shared embeddings",
             "train without --init-from, or both runs with model.tied_embeddings=all",
         )
-    if config.task == "translation":
-        direction = {
-            name: getattr(config.data, name) for name in ("source_language", "target_language", "reverse")
-        }
-        if differences := preparation_differences(replace(before.data, **direction), config.data):
-            on_warning(f"{other.path} learned from text of another form: {'; '.join(differences)}")
-    trained = TrainedModel.load(other, on_warning=on_warning)
-    require_symbols(trained.tokenizers, tokenizer_symbols(config.data), other.tokenizer_folder)
-    return trained
 
 
 def _depths(config: Config, before: Config) -> dict[str, tuple[int, int]]:
