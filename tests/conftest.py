@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import clean_environment  # noqa: F401 -- first, for it clears the environment
 import pytest
 from copy_task import TrainedRun, copy_config, uncompiled, write_pairs
 from filelock import FileLock
@@ -25,6 +26,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--jax-python", help="a Python with JAX, under which the layers are tested too")
 
 
 @pytest.fixture(scope="session", autouse=True)
