@@ -123,7 +123,7 @@ def json_facts(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: json_facts(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
-        return [json_facts(each) for each in value]
+        return [json_facts(entry) for entry in value]
     return value
 
 

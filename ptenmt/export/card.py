@@ -56,7 +56,7 @@ def model_card(trained: TrainedModel, usage: str, *, extra: str = "") -> str:
     config, facts = without_paths(trained.config), trained.run.facts()
     source, target = map(language_name, config.data.languages)
     lines = History(trained.run.path).validations()
-    corpora = [entry.strip() for each in facts.get("corpora", []) for entry in each["bibtex"]]
+    corpora = [entry.strip() for corpus in facts.get("corpora", []) for entry in corpus["bibtex"]]
     files = config.data.train or ([CorpusFile(path=config.data.path)] if config.data.path else [])
     card = card_text(
         "card.md",

@@ -46,7 +46,7 @@ def history_plots(
     records = [_RunRecords(run, axis) for run in runs]
     plots = []
     for quantity in quantities or QUANTITIES:
-        found = [each.lines(quantity) for each in records]
+        found = [record.lines(quantity) for record in records]
         lines = [
             replace(
                 line,
@@ -88,10 +88,10 @@ class _RunRecords:
         lines = []
         if quantity in ("loss", "accuracy", "rate", "speed"):
             key = "learning_rate" if quantity == "rate" else quantity
-            values = self._speeds() if quantity == "speed" else [each[key] for each in self._curve]
+            values = self._speeds() if quantity == "speed" else [point[key] for point in self._curve]
             lines.append(self._line("training", self._curve, values))
         if quantity not in ("rate", "speed"):
-            scores = [each["validation"].get(quantity) for each in self._validations]
+            scores = [line["validation"].get(quantity) for line in self._validations]
             lines.append(self._line("validation", self._validations, scores))
         return [line for line in lines if np.isfinite(line.y).any()]
 
@@ -101,7 +101,7 @@ class _RunRecords:
 
     def _speeds(self) -> list[float]:
         """Real target tokens per second of training, without validation and saving."""
-        seconds = [each["seconds"]["data"] + each["seconds"]["step"] for each in self._curve]
+        seconds = [point["seconds"]["data"] + point["seconds"]["step"] for point in self._curve]
         return [
             each["tokens"] / duration
             for each, duration in zip(self._curve, np.diff(seconds, prepend=0.0), strict=True)
@@ -109,13 +109,13 @@ class _RunRecords:
 
     def _places(self, records: Sequence[_Record]) -> np.ndarray:
         """The x coordinates of records."""
-        steps = np.array([each["step"] for each in records], float)
+        steps = np.array([record["step"] for record in records], float)
         if self._axis == "epochs":
-            return np.array([self._steps_per_epoch.position(each["step"]) for each in records], float)
+            return np.array([self._steps_per_epoch.position(record["step"]) for record in records], float)
         if self._axis == "steps":
             return steps
         # A validation after the record of the same step has taken longer.
-        seconds = {each["step"]: sum(each["seconds"].values()) for each in [*self._curve, *self._validations]}
+        seconds = {line["step"]: sum(line["seconds"].values()) for line in [*self._curve, *self._validations]}
         return np.array([seconds[int(step)] / 60 for step in steps], float)
 
 

@@ -40,10 +40,11 @@ def make_app(
         yield
         service.stop()
 
+    directions = ", ".join(direction.name for direction in service.models.directions.values())
     app = FastAPI(
         title="ptenmt",
         version=__version__,
-        description=f"Translates {', '.join(each.name for each in service.models.directions.values())}.",
+        description=f"Translates {directions}.",
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,

@@ -148,7 +148,7 @@ class TrainingInputs:
                 f"training.epochs={options.epochs} ends before it"
             )
         before = self.run.config() if self.is_resumed else self.config
-        steps, steps_before = (num_total_steps(each, steps_per_epoch) for each in (self.config, before))
+        steps, steps_before = (num_total_steps(config, steps_per_epoch) for config in (self.config, before))
         follows_end = options.schedule == "cosine" or options.warmup_fraction is not None
         if follows_end and steps != steps_before:
             self.warn(
@@ -268,6 +268,6 @@ def _kept_layers(weights: Mapping[str, Any], depths: Mapping[str, tuple[int, int
     for stack, (new, old) in depths.items():
         for number in range(new):
             source = round(number * (old - 1) / max(1, new - 1))
-            before, after = (f"/{stack}/block{each + 1}/" for each in (source, number))
+            before, after = (f"/{stack}/block{layer + 1}/" for layer in (source, number))
             kept |= {path.replace(before, after): array for path, array in weights.items() if before in path}
     return kept
