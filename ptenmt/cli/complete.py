@@ -68,7 +68,7 @@ def _description(run: Run, completer: Completer, loss: float | None) -> str:
     num_words = completer.tokenizer.vocabulary_size - len(SPECIAL_PIECES)
     shown = shown_perplexity(loss)
     quality = "" if shown == NOTHING else f"; perplexity {shown} on held-out text, unknown words excluded"
-    date = str(run.facts().get("trained"))[:10]
+    date = run.record().trained[:10]
     return f"{run.name}, trained {date}: vocabulary of {num_words:,} words{quality}"
 
 

@@ -7,7 +7,6 @@ from typing import Any, Literal
 import numpy as np
 
 from ptenmt.config import Config, TrainingConfig
-from ptenmt.config.epochs import EpochSteps
 from ptenmt.config.schedule import learning_rate, num_warmup_steps
 from ptenmt.errors import ConfigError, PtenmtError, RunError
 from ptenmt.inspection.figures import Line, LinePlot
@@ -75,7 +74,7 @@ class _RunRecords:
     def __init__(self, run: Run, axis: Axis) -> None:
         history = History(run.path)
         self._axis = axis
-        self._steps_per_epoch = EpochSteps.from_fact(run.facts({"steps_per_epoch"})["steps_per_epoch"])
+        self._steps_per_epoch = run.steps_per_epoch()
         self._curve, self._validations = history.curve(), history.validations()
         if not self._curve and not self._validations:
             raise RunError(

@@ -379,7 +379,7 @@ def _is_resumable(run: Run, student: Config, pairs: str, fresh: bool) -> bool:
     """As ``is_resumable``; RunError also if the student learned from other distilled pairs, or from none."""
     if not fresh and run.checkpoints():
         ways_out = "distil beside it with --run NAME, or start over with --fresh"
-        learned = run.facts().get("distilled_from")
+        learned = run.record().distilled_from
         if learned is None:
             raise RunError(f"{run.path} was not trained by ptenmt distil", ways_out)
         if learned.get("pairs", pairs) != pairs:
@@ -392,7 +392,7 @@ def _is_resumable(run: Run, student: Config, pairs: str, fresh: bool) -> bool:
 
 def _origin(data: DataConfig, teachers: Sequence[Run], **options: Any) -> dict[str, Any]:
     """Facts of the student: its teachers, and the public corpora that it or they learned from."""
-    known = chain(fetch_corpora(data), *(teacher.facts().get("corpora", []) for teacher in teachers))
+    known = chain(fetch_corpora(data), *(teacher.record().corpora for teacher in teachers))
     corpora = {corpus["name"]: corpus for corpus in known}
     facts = {
         "distilled_from": {"teachers": [str(teacher.path.absolute()) for teacher in teachers], **options}

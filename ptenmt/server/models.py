@@ -115,10 +115,10 @@ def direction_of_run(
 
 
 def _describe(trained: TrainedModel) -> ModelAnswer:
-    facts, data = trained.run.facts(), trained.config.data
-    licences = {
-        str(source["licence"]) for source in (*facts.get("corpora", ()), facts) if "licence" in source
-    }
+    record, data = trained.run.record(), trained.config.data
+    licences = {str(corpus["licence"]) for corpus in record.corpora if "licence" in corpus}
+    if record.licence:
+        licences.add(record.licence)
     if data.source == "demo":
         licences = {"Apache-2.0"}
     elif data.source == "tfds" and data.dataset.startswith("ted_hrlr_translate/"):
@@ -127,10 +127,10 @@ def _describe(trained: TrainedModel) -> ModelAnswer:
         name=trained.run.name,
         source=data.languages[0],
         target=data.languages[1],
-        parameters=facts.get("parameters"),
-        pairs=facts.get("data", {}).get("train", {}).get("pairs"),
+        parameters=record.parameters or None,
+        pairs=record.data["train"].size if "train" in record.data else None,
         step=trained.info.step,
-        trained=facts.get("trained"),
+        trained=record.trained or None,
         metric=trained.info.metric,
         score=trained.info.score,
         licences=sorted(licences),

@@ -107,7 +107,7 @@ class TrainingInputs:
     def _bidirectional_epochs(self, plan: BatchPlan) -> int:
         """Share of the steps of a plan in one direction, as epochs; a resumed run keeps its number."""
         if self.is_resumed:
-            return int(self.run.facts({"bidirectional_epochs"})["bidirectional_epochs"])
+            return self.run.record({"bidirectional_epochs"}).bidirectional_epochs
         share, steps = self.config.training.bidirectional, epoch_steps(plan, self.config.batch.accumulate)
         total_steps = num_total_steps(self.config, steps)
         epochs = max(1, round(steps.position(round(share * total_steps))))
@@ -171,7 +171,7 @@ def is_resumable(run: Run, config: Config, fresh: bool) -> bool:
         return False
     if fresh:
         return False
-    if "averaged_from" in run.facts():
+    if run.record().averaged_from is not None:
         raise RunError(
             f"{run.path} is an average of checkpoints, which cannot be resumed",
             f"start another run with its weights: --init-from {run.path} --run NAME",
