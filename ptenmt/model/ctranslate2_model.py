@@ -89,7 +89,7 @@ def nearest_quantization(wanted: str, supported: Collection[str]) -> str:
     """The type to compute in where a processor does not support the wanted one: the next more precise one."""
     by_precision = get_args(Quantization)
     more_precise = by_precision[by_precision.index(wanted) :]
-    return next((each for each in more_precise if each in supported), "float32")
+    return next((quantization for quantization in more_precise if quantization in supported), "float32")
 
 
 def default_alignment_layer(num_layers: int) -> int:

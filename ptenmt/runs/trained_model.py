@@ -87,9 +87,8 @@ class TrainedModel:
 
         Training chooses it on the validation pairs (``ptenmt.inspection.alignment.choose_layer``).
         """
-        chosen = self.run.facts().get("alignment_layer")
-        num_layers = self.config.model.num_decoder_layers
-        return chosen if isinstance(chosen, int) else default_alignment_layer(num_layers)
+        chosen = self.run.record().alignment_layer
+        return chosen or default_alignment_layer(self.config.model.num_decoder_layers)
 
     @cached_property
     def weights(self) -> dict[str, "np.ndarray"]:
