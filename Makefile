@@ -31,12 +31,12 @@ check: setup
 	$(BIN)/python -m pytest -q tests/test_architecture.py
 
 # Files of tests go to several processes: tests in one file share costly fixtures. They go in the order of
-# tests/conftest.py, long ones first. Bytecode is written even where the environment forbids it, as in many containers:
-# otherwise every process rewrites the assertions of all files again.
-PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
+# tests/conftest.py, long ones first.
+PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
 
+# TESTS=FILES runs some of them.
 test: setup
-	$(PYTEST)
+	$(PYTEST) $(TESTS)
 
 # The models' arithmetic on other CPUs: without oneDNN's kernels and without AVX2, AVX-512 or FMA in CTranslate2.
 # PORTABLE=FILES runs some of them.

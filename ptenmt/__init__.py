@@ -41,6 +41,12 @@ if TYPE_CHECKING:  # "as" marks them as public for type checkers
     from ptenmt.training.averaging import average as average
     from ptenmt.translation import Translator as Translator
     from ptenmt.translation.completion import Completer as Completer
+    from ptenmt.translation.markup import move_markup as move_markup
+    from ptenmt.translation.scoring import with_confidence as with_confidence
+    from ptenmt.translation.single_sentence import (
+        align as align,
+        next_token_alternatives as next_token_alternatives,
+    )
 
 _OF_A_RUN = ("alignment", "attention", "embeddings", "probabilities", "tokens")
 _OTHERS = ("history", "positions", "schedule", "save")
@@ -61,6 +67,9 @@ _MODULES = {
     "train": "ptenmt.recipes",
     "distil": "ptenmt.recipes.distillation",
     "Translator": "ptenmt.translation",
+    "move_markup": "ptenmt.translation.markup",
+    "with_confidence": "ptenmt.translation.scoring",
+    **dict.fromkeys(("align", "next_token_alternatives"), "ptenmt.translation.single_sentence"),
 }
 __all__ = list(_MODULES)
 

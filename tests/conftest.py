@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import clean_environment  # noqa: F401 -- first, for it clears the environment
 import pytest
 from copy_task import TrainedRun, copy_config, uncompiled, write_pairs
 from filelock import FileLock
@@ -25,6 +26,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--jax-python", help="a Python with JAX, under which the layers are tested too")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -78,7 +83,7 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 @pytest.fixture(scope="session")
 def copied(made_once: Callable[..., Path]) -> TrainedRun:
     """A run that learnt to copy: 24 epochs, saved after 10, 20 and 24 of them, two checkpoints kept."""
-    from ptenmt.training import train
+    from ptenmt.recipes import train
 
     def train_it(folder: Path) -> None:
         config = copy_config(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ptenmt.config import (
@@ -18,6 +19,8 @@ from ptenmt.config import (
     TokenizerConfig,
     TrainingConfig,
 )
+from ptenmt.runs import Run
+from ptenmt.runs.weights import read_weights, write_weights
 from ptenmt.training.events import Event, Scores, ValidationStep
 
 WORDS = ["bala", "dico", "fute", "galo", "hime", "jaro", "kilo", "lume", "mico", "nado", "pira", "rota"]
@@ -80,3 +83,11 @@ class TrainedRun:
     config: Config
     events: list[Event]
     history: list[dict[str, Any]]
+
+
+def change_latest_weights(run: Run) -> None:
+    """Give a run latest weights that are not its best ones, which they are where the last epoch was best."""
+    file = run.weights_folder / "latest.safetensors"
+    info, arrays = read_weights(file)
+    changed = {name: array + np.float32(1e-3) for name, array in arrays.items()}
+    write_weights(file, changed, run.config(), info.step)

@@ -107,6 +107,21 @@ def test_there_are_no_circles() -> None:
     tuple(TopologicalSorter(graph).static_order())  # raises CycleError
 
 
+def test_the_server_imports_only_what_the_page_names() -> None:
+    table = PAGE.read_text(encoding="utf-8").split("## What the server imports")[1].split("```")[1]
+    rows = (line.split(maxsplit=1) for line in table.splitlines() if line)
+    named = {f"{module}.{name}" for module, names in rows for name in names.split(", ")}
+    imported = set()
+    for file in (*(PACKAGE / "server").rglob("*.py"), PACKAGE / "cli" / "serve.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name for alias in node.names if alias.name.startswith("ptenmt")}
+            elif isinstance(node, ast.ImportFrom) and str(node.module).startswith("ptenmt"):
+                imported |= {f"{node.module}.{alias.name}" for alias in node.names}
+    own = {name for name in imported if name.startswith(("ptenmt.server.", "ptenmt.cli."))}
+    assert imported - own == named
+
+
 def test_the_model_is_made_of_keras_alone() -> None:
     imported = {module for file in (PACKAGE / "model").glob("*.py") for module in imported_modules(file)}
     assert "keras" in imported

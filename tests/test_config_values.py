@@ -92,16 +92,10 @@ def test_a_value_of_another_type_is_an_error(values: object, expected: str) -> N
         ({"training": {"epochs": 0}}, "training.epochs=0 must be 1 or more"),
         ({"training": {"warmup_steps": 0}}, "training.warmup_steps=0 must be 1 or more"),
         ({"training": {"label_smoothing": 1}}, "training.label_smoothing=1.0 must be at least 0 and below 1"),
-        ({"training": {"r_drop": -1}}, "training.r_drop=-1.0 must be 0 or more"),
-        ({"training": {"simcut": -1}}, "training.simcut=-1.0 must be 0 or more"),
         ({"training": {"bidirectional": 1}}, "training.bidirectional=1.0 must be at least 0 and below 1"),
         (
             {"training": {"bidirectional": 0.3}},
             "training.bidirectional=0.3 needs task=translation and tokenizer.",
-        ),
-        (
-            {"training": {"simcut": 3, "r_drop": 1}},
-            "training.r_drop=1.0 and training.simcut=3.0 cannot be used together",
         ),
         ({"checkpoint": {"keep": 0}}, "checkpoint.keep=0 must be 1 or more"),
         ({"checkpoint": {"every_epochs": 0}}, "checkpoint.every_epochs=0 must be 1 or more"),

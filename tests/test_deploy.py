@@ -19,11 +19,8 @@ from ptenmt.server.routes import pages
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 OURS = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["serve"]]
-LISTED = [
-    line
-    for line in (ROOT / "deploy" / "requirements.txt").read_text().splitlines()
-    if not line.startswith("#")
-]
+LIGHT = tomllib.loads((ROOT / "deploy" / "pyproject.toml").read_text())
+LISTED = LIGHT["project"]["dependencies"]
 MODULES = {
     "prometheus-client": "prometheus_client",
     "python-docx": "docx",

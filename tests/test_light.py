@@ -4,7 +4,6 @@ import json
 import shutil
 import subprocess
 import sys
-import venv
 from pathlib import Path
 
 import pytest
@@ -140,42 +139,6 @@ def test_a_run_that_was_only_trained_is_used_without_tensorflow(tmp_path: Path) 
         *("model.safetensors", "config.yaml", "tokenizer"),
         *("README.md", "SHA256SUMS", "export.json"),
     }
-
-
-@pytest.mark.slow
-def test_a_run_is_used_with_the_packages_of_the_container(tmp_path: Path) -> None:
-    """Evaluating, and the model card of an export, need sacreBLEU as well. Needs a package index."""
-    run, root = saved_run(tmp_path / "run", "sentencepiece", shared=True), Path(__file__).parents[1]
-    venv.create(tmp_path / "venv", with_pip=True)
-    python = str(tmp_path / "venv" / "bin" / "python")
-
-    def install(*what: str) -> None:
-        command = [python, "-m", "pip", "install", "--quiet", *what]
-        if subprocess.run(command, cwd=root, check=False).returncode:
-            pytest.skip("the packages cannot be installed here")
-
-    def ptenmt(*words: str) -> str:
-        command = [python, "-m", "ptenmt", *words]
-        answer = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
-        assert answer.returncode == 0, answer.stderr
-        return answer.stdout
-
-    install("--requirement", "deploy/requirements.txt")
-    at = ("--run", str(run))
-    assert ptenmt("translate", *at, "O gato")
-    assert ptenmt("inspect", "alignment", *at, "O gato")
-    ptenmt("average", *at, "--best", "1", "--to", str(tmp_path / "mean"))
-    assert "--host" in ptenmt("serve", "--help")
-    serve = "import ptenmt.cli.serve, ptenmt.server.app, ptenmt.server.process"
-    subprocess.run([python, "-c", serve], cwd=root, check=True)
-
-    install("sacrebleu>=2.4,<3")
-    source, reference = pair_files(tmp_path)
-    assert "chrF2++" in ptenmt("evaluate", *at, "--source", source, "--reference", reference)
-    for form in ("ctranslate2", "argos"):
-        ptenmt("export", *at, "--format", form)
-    absent = "import importlib.util, sys; sys.exit(importlib.util.find_spec('tensorflow') is not None)"
-    subprocess.run([python, "-c", absent], check=True)
 
 
 def test_a_server_starts_without_training() -> None:

@@ -92,7 +92,7 @@ def _reported_errors(ctx: Any = None) -> Iterator[None]:
 
 
 def _missing_package(error: ModuleNotFoundError) -> PtenmtError | None:
-    """The message for a library that an installation by ``deploy/requirements.txt`` lacks."""
+    """The message for a library that an installation by ``pip install ./deploy`` lacks."""
     package = (error.name or "ptenmt").partition(".")[0]
     if package == "ptenmt":
         return None

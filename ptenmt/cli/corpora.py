@@ -1,6 +1,6 @@
 """``ptenmt corpora``."""
 
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import typer
@@ -41,15 +41,12 @@ def corpora(
     if not found:
         screen.say(f"no corpus of {languages}" + (f" has {search} in its name" if search else ""))
         return
-    rows = [
-        (
-            each["name"],
-            each["version"],
-            urlsplit(each["urls"][0]).hostname or each["urls"][0],
-            each["licence"],
-            ", ".join(each["citations"]) or "none",
-        )
-        for each in found
-    ]
-    title = f"public corpora of {languages}: {len(rows):,}"
-    print_table(Table(title=title, header=("corpus", "version", "source", "licence", "citation"), rows=rows))
+    header = ("corpus", "version", "source", "licence", "citation")
+    title = f"public corpora of {languages}: {len(found):,}"
+    print_table(Table(title=title, header=header, rows=list(map(_row, found))))
+
+
+def _row(corpus: dict[str, Any]) -> tuple[str, ...]:
+    url = corpus["urls"][0]
+    citations = ", ".join(corpus["citations"]) or "none"
+    return corpus["name"], corpus["version"], urlsplit(url).hostname or url, corpus["licence"], citations

@@ -1,5 +1,6 @@
 """``ptenmt evaluate``."""
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -21,29 +22,172 @@ from ptenmt.translation.translator import uses_keras
 
 _file_option = partial(typer.Option, rich_help_panel="Files of your own")
 _output_option = partial(typer.Option, rich_help_panel="Output")
+_FLAGS = {"references": "--reference", "overrides": "--set", "reports": "--report"}
+"""Where an option is not called as its parameter."""
+_EXCLUSIVE = {
+    "split": ("references", "test_set"),
+    "test_set": ("source", "references", "tokenized"),
+    "sweep": (
+        *("hypotheses", "baseline", "details", "robustness", "calibrate", "checks"),
+        *("beam_size", "overrides", "output", "reports"),
+    ),
+}
+
+
+_Split = Annotated[
+    HeldOutSplit | None,
+    typer.Option(show_default="test; validation for --sweep", help="Which of the run's own pairs to score."),
+]
+_Source = Annotated[
+    Path | None,
+    _file_option(
+        metavar="FILE",
+        help="Translate this instead of the run's own pairs: one sentence per line, plain or .gz.",
+    ),
+]
+_References = Annotated[
+    list[Path] | None,
+    _file_option(
+        "--reference",
+        metavar="FILE",
+        help=(
+            "Reference translations, one per line. May be given several times; then each sentence "
+            "needs a line that is not empty in one of them."
+        ),
+    ),
+]
+_TestSet = Annotated[
+    str | None,
+    _file_option(
+        "--test-set",
+        metavar="NAME|list",
+        help=(
+            "Translate a published test set of sacreBLEU's catalogue, such as mtedx/test, which "
+            "is downloaded once; list shows those of the run's languages."
+        ),
+    ),
+]
+_Hypotheses = Annotated[
+    Path | None,
+    _file_option(
+        metavar="FILE",
+        help=(
+            "Score these translations, one per line, instead of translating. With --reference no "
+            "run is needed; with --run, too, the words unknown to that run are counted."
+        ),
+    ),
+]
+_Tokenized = Annotated[
+    bool,
+    _file_option(
+        "--tokenized",
+        help=(
+            "These files have words and punctuation separated by spaces, as the training corpus "
+            "(and translate --raw) has them. They are scored on these tokens, too."
+        ),
+    ),
+]
+_Baseline = Annotated[
+    str | None,
+    options.run_option(
+        metavar="RUN|FILE",
+        help="Compare with another run, or with a file of translations, with a significance test.",
+    ),
+]
+_Sweep = Annotated[
+    bool,
+    options.search(
+        "--sweep",
+        help=("Try beam sizes and length penalties on the validation pairs, and report which to use."),
+    ),
+]
+_Robustness = Annotated[
+    bool,
+    typer.Option(
+        "--robustness",
+        help=(
+            "Also translate the sources in capitals, with typos, without full stops, with emoji "
+            "and so on, and report how much the scores drop. Takes nine times as long."
+        ),
+    ),
+]
+_Checks = Annotated[
+    bool,
+    typer.Option(
+        "--checks",
+        help=(
+            "Also check how reliable translations are: sentences of a text, entities, glossary "
+            "terms, tags, loops, capitals, texts without words, confidence. Takes about a minute."
+        ),
+    ),
+]
+_Calibrate = Annotated[
+    bool,
+    typer.Option(
+        "--calibrate",
+        help=(
+            "First fit the confidence of translations (quality estimation: the expected sentence "
+            "chrF) on at most 500 validation pairs, and keep it in the run. Training does so at "
+            "its end."
+        ),
+    ),
+]
+_Details = Annotated[
+    bool,
+    _output_option(
+        "--details",
+        help=(
+            "Show more of the error analysis: scores by source length, word rarity and split "
+            "words; minimal pairs; the worst and the best sentences."
+        ),
+    ),
+]
+_Output = Annotated[
+    Path | None,
+    _output_option(
+        "--output",
+        "-o",
+        metavar="DIR",
+        help=(
+            "Write sources, references and translations, including the baseline's, to text files "
+            "in this folder."
+        ),
+    ),
+]
+_Reports = Annotated[
+    list[Path] | None,
+    _output_option(
+        "--report",
+        metavar="FILE",
+        help=(
+            "Write a full report with charts and examples: .html, .md or .json. May be given several times."
+        ),
+    ),
+]
 
 
 def evaluate(
     screen: Screen,
+    context: typer.Context,
     run: options.RunName = None,
     checkpoint: options.WhichWeights = "best",
-    split: Annotated[HeldOutSplit | None, typer.Option(show_default="test; validation for --sweep")] = None,
-    source: Annotated[Path | None, _file_option(metavar="FILE")] = None,
-    references: Annotated[list[Path] | None, _file_option("--reference", metavar="FILE")] = None,
-    test_set: Annotated[str | None, _file_option("--test-set", metavar="NAME|list")] = None,
-    hypotheses: Annotated[Path | None, _file_option(metavar="FILE")] = None,
-    tokenized: Annotated[bool, _file_option("--tokenized")] = False,
-    baseline: Annotated[str | None, options.run_option(metavar="RUN|FILE")] = None,
+    split: _Split = None,
+    source: _Source = None,
+    references: _References = None,
+    test_set: _TestSet = None,
+    hypotheses: _Hypotheses = None,
+    tokenized: _Tokenized = False,
+    baseline: _Baseline = None,
     engine: options.WhichEngine = "auto",
     beam_size: options.BeamSize = None,
     overrides: options.DecodingOverrides = None,
-    sweep: Annotated[bool, options.search("--sweep")] = False,
-    robustness: Annotated[bool, typer.Option("--robustness")] = False,
-    checks: Annotated[bool, typer.Option("--checks")] = False,
-    calibrate: Annotated[bool, typer.Option("--calibrate")] = False,
-    details: Annotated[bool, _output_option("--details")] = False,
-    output: Annotated[Path | None, _output_option("--output", "-o", metavar="DIR")] = None,
-    reports: Annotated[list[Path] | None, _output_option("--report", metavar="FILE")] = None,
+    sweep: _Sweep = False,
+    robustness: _Robustness = False,
+    checks: _Checks = False,
+    calibrate: _Calibrate = False,
+    details: _Details = False,
+    output: _Output = None,
+    reports: _Reports = None,
 ) -> None:
     """Score a run, or finished translations: BLEU, chrF2++ and TER with confidence intervals; error analysis.
 
@@ -64,56 +208,12 @@ def evaluate(
     Example: ptenmt evaluate --run base --sweep
 
     Example: ptenmt evaluate --run base --robustness --report scores.html
-
-    Args:
-        split: Which of the run's own pairs to score.
-        source: Translate this instead of the run's own pairs: one sentence per line, plain or .gz.
-        references: Reference translations, one per line. May be given several times; then each sentence needs
-            a line that is not empty in one of them.
-        test_set: Translate a published test set of sacreBLEU's catalogue, such as mtedx/test, which is
-            downloaded once; list shows those of the run's languages.
-        hypotheses: Score these translations, one per line, instead of translating. With --reference no run is
-            needed; with --run, too, the words unknown to that run are counted.
-        tokenized: These files have words and punctuation separated by spaces, as the training corpus (and
-            translate --raw) has them. They are scored on these tokens, too.
-        baseline: Compare with another run, or with a file of translations, with a significance test.
-        sweep: Try beam sizes and length penalties on the validation pairs, and report which to use.
-        robustness: Also translate the sources in capitals, with typos, without full stops, with emoji and so
-            on, and report how much the scores drop. Takes nine times as long.
-        checks: Also check how reliable translations are: sentences of a text, entities, glossary terms, tags,
-            loops, capitals, texts without words, confidence. Takes about a minute.
-        calibrate: First fit the confidence of translations (quality estimation: the expected sentence chrF)
-            on at most 500 validation pairs, and keep it in the run. Training does so at its end.
-        details: Show more of the error analysis: scores by source length, word rarity and split words;
-            minimal pairs; the worst and the best sentences.
-        output: Write sources, references and translations, including the baseline's, to text files in this
-            folder.
-        reports: Write a full report with charts and examples: .html, .md or .json. May be given several
-            times.
     """
     if test_set == "list":
         _print_test_sets(run)
         return
-    options.refuse_together({"--split": split, "--reference": references, "--test-set": test_set})
-    own_files: dict[str, object] = {"--source": source, "--reference": references, "--tokenized": tokenized}
-    options.refuse_together({"--test-set": test_set, **own_files})
-    others: dict[str, object] = {
-        "--hypotheses": hypotheses,
-        "--baseline": baseline,
-        "--details": details,
-        "--robustness": robustness,
-        "--calibrate": calibrate,
-        "--checks": checks,
-        "--beam-size": beam_size,
-        "--set": overrides,
-        "--output": output,
-        "--report": reports,
-    }
-    options.refuse_together({"--sweep": sweep, **others})
-    for report in reports or ():  # checked before the evaluation, which takes long
-        check_report_file(report)
-    if output is not None:
-        make_folder(output)
+    _refuse_contradictions(context.params)
+    _check_output(output, reports or [])  # before the evaluation, which takes long
     files = evaluation.EvaluationFiles(
         source=source,
         references=references or (),
@@ -130,11 +230,7 @@ def evaluate(
     if hypotheses is None and uses_keras(engine, find_run(run, "translation").config()):
         load_tensorflow(screen)  # here, to hide its log lines
     if sweep:
-        if split == "test":
-            screen.warn("settings chosen on the test pairs bias their scores; leave out --split")
-        with screen.bar("loading") as show:
-            swept = evaluation.sweep(run, split or "validation", files=files, load=load, on_progress=show)
-        print_tables(sweep_tables(swept))
+        _print_sweep(screen, run, split, files, load)
         return
     with screen.bar("loading") as show:
         evaluated = evaluation.evaluate(
@@ -148,12 +244,50 @@ def evaluate(
             with_checks=checks,
             on_progress=show,
         )
-    tables = evaluation_tables(evaluated, with_details=details)
-    print_tables([*tables, *(sentence_tables(evaluated.error_analysis) if details else ())])
-    if output is not None:
-        evaluated.write_texts(output)
-    for report in reports or ():
+    _show(evaluated, details, output, reports or [])
+
+
+def _refuse_contradictions(given: Mapping[str, object]) -> None:
+    """Refuse options that exclude each other; ``given`` has the values of all by their parameters."""
+    for first, others in _EXCLUSIVE.items():
+        names = (first, *others)
+        options.refuse_together(
+            {_FLAGS.get(name, f"--{name.replace('_', '-')}"): given[name] for name in names}
+        )
+
+
+def _check_output(folder: Path | None, reports: list[Path]) -> None:
+    for report in reports:
+        check_report_file(report)
+    if folder is not None:
+        make_folder(folder)
+
+
+def _show(
+    evaluated: evaluation.Evaluation, with_details: bool, folder: Path | None, reports: list[Path]
+) -> None:
+    tables = list(evaluation_tables(evaluated, with_details=with_details))
+    if with_details:
+        tables += sentence_tables(evaluated.error_analysis)
+    print_tables(tables)
+    if folder is not None:
+        evaluated.write_texts(folder)
+    for report in reports:
         write_report(evaluated, report)
+
+
+def _print_sweep(
+    screen: Screen,
+    run: str | None,
+    split: HeldOutSplit | None,
+    files: evaluation.EvaluationFiles,
+    load: evaluation.LoadOptions,
+) -> None:
+    if split == "test":
+        screen.warn("settings chosen on the test pairs bias their scores; leave out --split")
+    with screen.bar("loading") as show:
+        swept = evaluation.sweep(run, split or "validation", files=files, load=load, on_progress=show)
+    print_tables(sweep_tables(swept))
 
 
 def _print_test_sets(run: str | None) -> None:

@@ -1,6 +1,7 @@
 """``ptenmt translate``."""
 
 import sys
+from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
@@ -25,31 +26,126 @@ _file_option = partial(typer.Option, rich_help_panel="Files")
 _format_option = partial(typer.Option, rich_help_panel="Output format")
 
 
+_Texts = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="TEXT...",
+        callback=options.as_text,
+        help="Sentences; standard input by default, or for a single -.",
+    ),
+]
+_NBest = Annotated[
+    int | None,
+    options.search(
+        metavar="N",
+        help=(
+            "Write the N best translations of each text: rank, score and translation, separated "
+            "by tabs. Raises the beam size to N unless --beam-size is given."
+        ),
+    ),
+]
+_MaxLength = Annotated[
+    int | None,
+    options.search(
+        metavar="N", show_default="grows with the source", help="Maximum number of tokens of a translation."
+    ),
+]
+_Prefix = Annotated[
+    str,
+    options.search(
+        metavar="TEXT",
+        show_default=False,
+        callback=options.as_text,
+        help="Target prefix: what every translation starts with.",
+    ),
+]
+_Alternatives = Annotated[
+    int | None,
+    options.search(
+        min=1,
+        max=MAX_ALTERNATIVES,
+        metavar="N",
+        help=(
+            "Show the N most probable next tokens after the prefix, each with its completion and "
+            "probability, in the format of --n-best; tokens of less than 1 % of the first one's "
+            "probability are left out."
+        ),
+    ),
+]
+_TranslateGlossary = Annotated[
+    Path | None,
+    typer.Option(
+        "--glossary",
+        metavar="FILE",
+        show_default=False,
+        help=("Terms and their translations, a pair a line, separated by a tab; equal: not translated."),
+    ),
+]
+_InputFile = Annotated[
+    Path | None, _file_option("--input", "-i", metavar="FILE", help="Translate this file, plain or .gz.")
+]
+_OutputFile = Annotated[
+    Path | None,
+    _file_option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write the translations to this file, complete or not at all; -: standard output.",
+    ),
+]
+_SkipInvalid = Annotated[
+    bool,
+    _file_option(
+        "--skip-invalid", help="Write an empty line for input that is not valid UTF-8 instead of stopping."
+    ),
+]
+_Raw = Annotated[
+    bool, _format_option("--raw", help="Keep the spacing of the training corpus: 'well .' instead of 'well.'")
+]
+_AsJson = Annotated[
+    bool,
+    _format_option(
+        "--json",
+        help=(
+            "Write a JSON object for each text: source, translation, raw, score, tokens, "
+            "alternatives, milliseconds, is_complete, is_retried, is_split, detected, unknown, "
+            "confidence (quality estimation: the expected sentence chrF / 100), words with their "
+            "probabilities."
+        ),
+    ),
+]
+_Interactive = Annotated[
+    bool,
+    _format_option(
+        "--interactive",
+        help=("Prompt for sentences, with line editing and history; default at a terminal without TEXT."),
+    ),
+]
+
+
 def translate(
     screen: Screen,
     context: typer.Context,
-    texts: Annotated[list[str] | None, typer.Argument(metavar="TEXT...", callback=options.as_text)] = None,
+    texts: _Texts = None,
     run: options.RunName = None,
     checkpoint: options.WhichWeights = "best",
     engine: options.WhichEngine = "auto",
     device: options.Device = "cpu",
     threads: options.Threads = None,
     beam_size: options.BeamSize = None,
-    n_best: Annotated[int | None, options.search(metavar="N")] = None,
-    max_length: Annotated[
-        int | None, options.search(metavar="N", show_default="grows with the source")
-    ] = None,
-    prefix: Annotated[str, options.search(metavar="TEXT", show_default=False, callback=options.as_text)] = "",
-    alternatives: Annotated[int | None, options.search(min=1, max=MAX_ALTERNATIVES, metavar="N")] = None,
-    glossary: Annotated[Path | None, typer.Option("--glossary", metavar="FILE", show_default=False)] = None,
+    n_best: _NBest = None,
+    max_length: _MaxLength = None,
+    prefix: _Prefix = "",
+    alternatives: _Alternatives = None,
+    glossary: _TranslateGlossary = None,
     overrides: options.DecodingOverrides = None,
-    input_file: Annotated[Path | None, _file_option("--input", "-i", metavar="FILE")] = None,
-    output_file: Annotated[Path | None, _file_option("--output", "-o", metavar="FILE")] = None,
+    input_file: _InputFile = None,
+    output_file: _OutputFile = None,
     resume: options.Resume = False,
-    skip_invalid: Annotated[bool, _file_option("--skip-invalid")] = False,
-    raw: Annotated[bool, _format_option("--raw")] = False,
-    as_json: Annotated[bool, _format_option("--json")] = False,
-    interactive: Annotated[bool, _format_option("--interactive")] = False,
+    skip_invalid: _SkipInvalid = False,
+    raw: _Raw = False,
+    as_json: _AsJson = False,
+    interactive: _Interactive = False,
 ) -> None:
     """Translate sentences: arguments, a file, standard input, or interactively.
 
@@ -60,25 +156,6 @@ def translate(
     Example: ptenmt translate "este modelo parece funcionar bem"
 
     Example: ptenmt translate --input letter.pt.txt --output letter.en.txt
-
-    Args:
-        texts: Sentences; standard input by default, or for a single -.
-        n_best: Write the N best translations of each text: rank, score and translation, separated by tabs.
-            Raises the beam size to N unless --beam-size is given.
-        max_length: Maximum number of tokens of a translation.
-        prefix: Target prefix: what every translation starts with.
-        alternatives: Show the N most probable next tokens after the prefix, each with its completion and
-            probability, in the format of --n-best; tokens of less than 1 % of the first one's probability are
-            left out.
-        glossary: Terms and their translations, a pair a line, separated by a tab; equal: not translated.
-        input_file: Translate this file, plain or .gz.
-        output_file: Write the translations to this file, complete or not at all; -: standard output.
-        skip_invalid: Write an empty line for input that is not valid UTF-8 instead of stopping.
-        raw: Keep the spacing of the training corpus: 'well .' instead of 'well.'
-        as_json: Write a JSON object for each text: source, translation, raw, score, tokens, alternatives,
-            milliseconds, is_complete, is_retried, is_split, detected, unknown, confidence (quality
-            estimation: the expected sentence chrF / 100), words with their probabilities.
-        interactive: Prompt for sentences, with line editing and history; default at a terminal without TEXT.
     """
     texts = None if texts == ["-"] else texts
     output_file = None if str(output_file) in ("-", "/dev/stdout") else output_file
@@ -122,10 +199,21 @@ def translate(
 
             converse(screen, job)
             return
-        if is_typed:
-            screen.say("Type a sentence and press Enter; Ctrl-D ends.")
-        shows_progress = not is_typed and (output_file or (input_file and not sys.stdout.isatty()))
-        given = lines if isinstance(lines, Lines) else None
-        view = TranslationView(screen, given, is_shown=bool(given and shows_progress))
-        command = options.resume_command(context, add="--resume")
-        run_job(job, lines, destination, view, command)
+        _translate_lines(screen, job, lines, destination, is_typed, context)
+
+
+def _translate_lines(
+    screen: Screen,
+    job: TranslationJob,
+    lines: Iterable[str],
+    destination: Destination,
+    is_typed: bool,
+    context: typer.Context,
+) -> None:
+    if is_typed:
+        screen.say("Type a sentence and press Enter; Ctrl-D ends.")
+    reads_file = destination.input_file is not None and not sys.stdout.isatty()
+    shows_progress = not is_typed and (destination.file is not None or reads_file)
+    given = lines if isinstance(lines, Lines) else None
+    view = TranslationView(screen, given, is_shown=given is not None and shows_progress)
+    run_job(job, lines, destination, view, options.resume_command(context, add="--resume"))

@@ -89,9 +89,12 @@ def load_corpus(data: DataConfig, seed: int) -> Corpus:
         DataError: A file cannot be read, or no pair is left of a split.
         OutputError: The cache cannot be written.
     """
-    given = {split: _given_pairs(data, split) for split in _HELD_OUT}
+    sources = Sources.of(data)
+    given = {split: sources.given_pairs(split) for split in _HELD_OUT}
     cache = corpus_cache(data.cache_dir)
-    entry = cache.entry("text", _key(data, seed), lambda folder: _write_training_pairs(folder, data, seed))
+    entry = cache.entry(
+        "text", sources.key(seed), lambda folder: _write_training_pairs(folder, sources, seed)
+    )
     splits = {split: _directed(data, pairs or _drawn_pairs(entry, split)) for split, pairs in given.items()}
     for split, pairs in splits.items():
         _require_pairs(split, pairs)
@@ -111,10 +114,11 @@ def original_pairs(
     for one that is drawn for validation or test. Pairs that were removed are left out. Raises DataError if a
     file cannot be read, or has changed since the corpus was loaded.
     """
-    drawn = {pair for split in _sizes(data) for pair in getattr(corpus, split)}
+    sources = Sources.of(data)
+    drawn = {pair for split in sources.sizes for pair in getattr(corpus, split)}
     rows = enumerate(corpus.train)  # a subsequence of all prepared pairs
     row, expected = next(rows)
-    for (number, originals), (_, chunk, _) in parallel_map(_ChunkWork(data, {}), _numbered_chunks(data)):
+    for (number, originals), (_, chunk, _) in parallel_map(_ChunkWork(data, {}), sources.training_chunks()):
         found: list[tuple[SentencePair, int | None]] = []
         for pair, prepared in zip(originals, _directed(data, chunk), strict=True):
             if prepared in drawn:
@@ -136,24 +140,19 @@ def load_split(data: DataConfig, seed: int, split: HeldOutSplit) -> list[Sentenc
     """
     if split not in _HELD_OUT:
         raise DataError(f"there is no split {split!r}", f"splits to score: {', '.join(_HELD_OUT)}")
-    pairs = _given_pairs(data, split)
+    sources = Sources.of(data)
+    pairs = sources.given_pairs(split)
     if pairs is None:
-        if entry := corpus_cache(data.cache_dir).find("text", _key(data, seed)):
+        if entry := corpus_cache(data.cache_dir).find("text", sources.key(seed)):
             pairs = _drawn_pairs(entry, split)
         else:
-            pairs = split_off(partial(_complete_chunks, data), _sizes(data), seed)[split]
+            pairs = split_off(sources.complete_chunks, sources.sizes, seed)[split]
     _require_pairs(split, pairs)
     return _directed(data, pairs)
 
 
 def _drawn_pairs(entry: Entry, split: HeldOutSplit) -> list[SentencePair]:
     return [(source, target) for source, target in entry.facts["held_out"].get(split, [])]
-
-
-def _complete_chunks(data: DataConfig) -> Iterator[Chunk]:
-    """Yield the prepared training pairs with text on both sides."""
-    for _, (_, chunk, _) in parallel_map(_ChunkWork(data, {"empty": complete}), _numbered_chunks(data)):
-        yield chunk
 
 
 @dataclass(frozen=True)
@@ -174,31 +173,31 @@ class _ChunkWork:
         return number, report.apply(chunk, self.filters), report
 
 
-def _write_training_pairs(folder: Path, data: DataConfig, seed: int) -> dict[str, Any]:
-    sources = _sources(data, "train")
-    reports = [FilterReport(source.name) for source in sources]
+def _write_training_pairs(folder: Path, sources: "Sources", seed: int) -> dict[str, Any]:
+    data, files = sources.data, sources.splits["train"]
+    reports = [FilterReport(source.name) for source in files]
 
     def done(work: _ChunkWork, chunks: Iterable[NumberedChunk]) -> Iterator[NumberedChunk]:
         for _, (number, chunk, report) in parallel_map(work, chunks):
             reports[number].add(report)
             yield number, chunk
 
-    has_own = [split for split in _HELD_OUT if _sources(data, split)]
-    given = list(chain.from_iterable(_given_pairs(data, split) or () for split in has_own))
+    has_own = [split for split in _HELD_OUT if sources.splits[split]]
+    given = list(chain.from_iterable(sources.given_pairs(split) or () for split in has_own))
     per_chunk = {_OVERLAP: filters.overlap_filter(given)} if given or data.hold_out else {}
     per_chunk |= filters.pair_filters(data)
     drawn: dict[str, list[SentencePair]] = {}
     with TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as spool:
-        if _sizes(data):
+        if sources.sizes:
             # The held-out pairs are known when all are read; text is prepared once, during that reading.
-            prepared = done(_ChunkWork(data, {"empty": complete}), _numbered_chunks(data))
+            prepared = done(_ChunkWork(data, {"empty": complete}), sources.training_chunks())
             stored = write_texts(Path(spool), prepared, len(reports))
-            drawn = split_off(stored.chunks, _sizes(data), seed)
+            drawn = split_off(stored.chunks, sources.sizes, seed)
             held_out = list(chain.from_iterable(drawn.values()))
             per_chunk[_OVERLAP] = filters.overlap_filter(given, held_out)
             filtered = done(_ChunkWork(None, per_chunk), _without_drawn(stored, held_out, reports))
         else:
-            filtered = done(_ChunkWork(data, {"empty": complete, **per_chunk}), _numbered_chunks(data))
+            filtered = done(_ChunkWork(data, {"empty": complete, **per_chunk}), sources.training_chunks())
         unseen = filters.duplicate_filters(data)
         left: Iterator[NumberedChunk] = (
             (number, reports[number].apply(chunk, unseen)) for number, chunk in filtered
@@ -207,7 +206,7 @@ def _write_training_pairs(folder: Path, data: DataConfig, seed: int) -> dict[str
             every = Path(spool) / "every"
             every.mkdir()
             left = _limited(write_texts(every, left, len(reports)), data.limit)
-        final = ((number, _directed(data, chunk, sources[number].tag)) for number, chunk in left)
+        final = ((number, _directed(data, chunk, files[number].tag)) for number, chunk in left)
         train = write_texts(folder, final, len(reports))
     for report, size in zip(reports, train.sizes, strict=True):
         report.num_left = size
@@ -218,13 +217,6 @@ def _write_training_pairs(folder: Path, data: DataConfig, seed: int) -> dict[str
         "reports": [asdict(report) for report in reports],
         "held_out": drawn,
     }
-
-
-def _numbered_chunks(data: DataConfig) -> Iterator[NumberedChunk]:
-    """Yield the pairs of all training files, unprepared."""
-    for number, source in enumerate(_sources(data, "train")):
-        for chunk in in_chunks(source.read()):
-            yield number, chunk
 
 
 def _without_drawn(
@@ -273,25 +265,8 @@ def _evenly_spaced(
             yield pair
 
 
-def _key(data: DataConfig, seed: int) -> dict[str, Any]:
-    """Everything that the training pairs and the splits drawn from them depend on."""
-    sizes = _sizes(data)
-    options = {name: value for name, value in asdict(data).items() if name not in _ELSEWHERE}
-    packages = ["sacremoses"] * (data.tokenization == "moses") + ["py3langid"] * data.filters.right_language
-    return {
-        "options": options | {"split_off": list(sizes), "seed": seed if sizes else None},
-        "versions": [unidata_version, *map(metadata.version, packages)],
-        "sources": {
-            split: [
-                [source.name, source.tag, source.limit, *source.states()] for source in _sources(data, split)
-            ]
-            for split in _SPLITS
-        },
-    }
-
-
 @dataclass(frozen=True)
-class _Source:
+class Source:
     """Pairs of a split that are read, tagged and reported together."""
 
     name: str
@@ -308,7 +283,7 @@ class _Source:
             yield [str(path.absolute()), state.st_size, state.st_mtime_ns, state.st_ctime_ns]
 
 
-def _sources(data: DataConfig, split: _Split) -> list[_Source]:
+def _sources(data: DataConfig, split: _Split) -> list[Source]:
     """Return where the pairs of a split come from; nothing if they are drawn from the training pairs."""
     files: Sequence[CorpusFile] = getattr(data, split)
     if split == "train" and data.path:
@@ -319,14 +294,79 @@ def _sources(data: DataConfig, split: _Split) -> list[_Source]:
             corpus = stored_pairs(file.corpus) if file.corpus else None
             paths = [Path(path) for path in (file.path, file.source, file.target, corpus) if path]
             read_file = partial(_file_pairs, data, file)
-            sources.append(_Source(file.label, read_file, paths, file.tag, file.limit))
+            sources.append(Source(file.label, read_file, paths, file.tag, file.limit))
         return sources
     if data.source == "demo":
-        return [_Source("demo", partial(demo_pairs, split), [DEMO_FILE])]
+        return [Source("demo", partial(demo_pairs, split), [DEMO_FILE])]
     from ptenmt.data.tfds import read_tfds, tfds_files  # which imports TensorFlow
 
     read = partial(read_tfds, data.dataset, data.data_dir, split)
-    return [_Source(data.dataset, read, tfds_files(data.dataset, data.data_dir))]
+    return [Source(data.dataset, read, tfds_files(data.dataset, data.data_dir))]
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where the pairs of all splits come from, found once for a config."""
+
+    data: DataConfig
+    splits: Mapping[_Split, list[Source]]
+    """Those of a split; none if its pairs are drawn from the training pairs."""
+
+    @classmethod
+    def of(cls, data: DataConfig) -> "Sources":
+        """Find the files of a config's section ``data``; raises DataError if one is missing."""
+        return cls(data, {split: _sources(data, split) for split in _SPLITS})
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Number of pairs to draw for each split that has none of its own."""
+        sizes = {"validation": self.data.validation_pairs, "test": self.data.test_pairs}
+        is_drawn = {split: self.data.hold_out and not self.splits[split] for split in _HELD_OUT}
+        return {split: sizes[split] for split in _HELD_OUT if is_drawn[split]}
+
+    def key(self, seed: int) -> dict[str, Any]:
+        """Everything that the training pairs and the splits drawn from them depend on."""
+        data, sizes = self.data, self.sizes
+        options = {name: value for name, value in asdict(data).items() if name not in _ELSEWHERE}
+        packages = ["sacremoses"] if data.tokenization == "moses" else []
+        if data.filters.right_language:
+            packages.append("py3langid")
+        return {
+            "options": options | {"split_off": list(sizes), "seed": seed if sizes else None},
+            "versions": [unidata_version, *map(metadata.version, packages)],
+            "sources": {
+                split: [[source.name, source.tag, source.limit, *source.states()] for source in of_split]
+                for split, of_split in self.splits.items()
+            },
+        }
+
+    def training_chunks(self) -> Iterator[NumberedChunk]:
+        """Yield the pairs of all training files, unprepared."""
+        for number, source in enumerate(self.splits["train"]):
+            for chunk in in_chunks(source.read()):
+                yield number, chunk
+
+    def complete_chunks(self) -> Iterator[Chunk]:
+        """Yield the prepared training pairs with text on both sides."""
+        work = _ChunkWork(self.data, {"empty": complete})
+        for _, (_, chunk, _) in parallel_map(work, self.training_chunks()):
+            yield chunk
+
+    def given_pairs(self, split: HeldOutSplit) -> list[SentencePair] | None:
+        """Read a split of its own, or all training pairs; None if it is drawn from the training pairs."""
+        if not self.splits[split]:
+            return None if self.data.hold_out else list(chain.from_iterable(self.complete_chunks()))
+        is_published = not getattr(self.data, split)
+        pairs = []
+        for source in self.splits[split]:
+            for number, pair in enumerate(_prepared(self.data, source.read()), start=1):
+                if not (all(pair) or is_published):
+                    raise DataError(
+                        f"pair {number} of {source.name} has an empty side",
+                        f"every {split} pair needs both: add or remove it",
+                    )
+                pairs.append(pair)
+        return pairs
 
 
 def raw_training_pairs(data: DataConfig) -> Iterator[SentencePair]:
@@ -341,29 +381,6 @@ def _file_pairs(data: DataConfig, file: CorpusFile) -> Iterator[SentencePair]:
         return pairs
     total = corpus_facts(file.corpus, data)["pairs"] if file.corpus else sum(1 for _ in read_pairs(file))
     return _evenly_spaced(pairs, file.limit, total)
-
-
-def _given_pairs(data: DataConfig, split: HeldOutSplit) -> list[SentencePair] | None:
-    """Read a split of its own, or all training pairs; None if it is drawn from the training pairs."""
-    sources, is_published = _sources(data, split), not getattr(data, split)
-    if not sources:
-        return None if data.hold_out else list(chain.from_iterable(_complete_chunks(data)))
-    pairs = []
-    for source in sources:
-        for number, pair in enumerate(_prepared(data, source.read()), start=1):
-            if not (all(pair) or is_published):
-                raise DataError(
-                    f"pair {number} of {source.name} has an empty side",
-                    f"every {split} pair needs both: add or remove it",
-                )
-            pairs.append(pair)
-    return pairs
-
-
-def _sizes(data: DataConfig) -> dict[str, int]:
-    """Number of pairs to draw for each split that has none of its own."""
-    sizes = {"validation": data.validation_pairs, "test": data.test_pairs}
-    return {split: sizes[split] for split in _HELD_OUT if data.hold_out and not _sources(data, split)}
 
 
 def _prepared(data: DataConfig, pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:

@@ -171,13 +171,13 @@ class SourceRows:
         is_narrow = num_levels <= 1 << 16
         order = np.argsort(levels.astype(np.uint16) if is_narrow else levels, kind="stable")
         self._rows = (first + order).astype(np.int32)
-        size, levels = max(len(levels), 1), levels[order]
+        size, ordered_levels = max(len(levels), 1), levels[order]
         if fewest := min((count for _, count in stages if 0 < count < size), default=0):
             # Rare lengths would never be drawn: of every size / fewest pairs of similar length an epoch
             # reads one, and all of them have the level of the longest.
             ends = np.arange(1, fewest + 1) * size // fewest
-            levels = np.repeat(levels[ends - 1], np.diff(ends, prepend=0))
-        self._sizes = np.bincount(levels, minlength=num_levels)
+            ordered_levels = np.repeat(ordered_levels[ends - 1], np.diff(ends, prepend=0))
+        self._sizes = np.bincount(ordered_levels, minlength=num_levels)
         self._starts = np.cumsum(self._sizes) - self._sizes
         self._seed = seed
         self.counts = np.stack([self._divided(*divmod(count, size)) for _, count in stages])

@@ -1,7 +1,7 @@
 """Evaluate a run, or finished translations: scores, comparison with a baseline, error analysis."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -247,59 +247,131 @@ def evaluate(
         needing = {"--robustness": with_robustness, "--calibrate": with_calibration, "--checks": with_checks}
         _check_hypotheses_alone(load, baseline, needing)
     request = EvaluationRequest.prepare(run, split, files, load)
-    test_set = request.test_set
-    baseline_system, baseline_output, of_run = None, None, dict[str, Any]()
-    if baseline is not None and Path(baseline).is_file():
-        baseline_output = request.read_hypotheses(baseline)
-    elif baseline is not None:
-        try:
-            baseline_system = request.load(find_run(baseline))
-        except RunError as error:
-            raise RunError(f"{error.message}, and no file {baseline}", error.hint) from error
+    baseline_system, baseline_output = _baseline(request, baseline)
     if files.hypotheses is not None:
-        output = request.read_hypotheses(files.hypotheses)
+        results = RunResults(output=request.read_hypotheses(files.hypotheses))
     else:
-        system = request.load()
-        trained, translator = system.trained, system.translator
-        pairs = test_set.pairs()
-        of_run |= asdict(teacher_forced(trained.numpy_model, trained.tokenizers, pairs, on_progress))
-        if with_calibration:
-            calibrate(system, held_out_test_set(trained.run, "validation", load).pairs(), on_progress)
-        output, of_run["search"] = system.translate(test_set, on_progress)
-        of_run["checkpoint"] = trained.info.label
-        of_run["reliability"] = reliability = Reliability.measure(system, output, test_set.references)
-        of_run["minimal_pairs"] = translate_minimal_pairs(translator)
-        if with_robustness:
-            of_run["robustness"] = score_robustness(system, test_set, on_progress)
-        if with_checks:
-            of_run["checks"] = run_checks(translator, test_set, reliability, on_progress)
+        results = RunResults.measure(
+            request,
+            with_robustness=with_robustness,
+            with_calibration=with_calibration,
+            with_checks=with_checks,
+            on_progress=on_progress,
+        )
     if baseline_system is not None:
-        baseline_output, _ = baseline_system.translate(test_set, on_progress)
+        baseline_output, _ = baseline_system.translate(request.test_set, on_progress)
     on_progress("scoring", 0, 1)
+    return _scored(request, results, str(baseline), baseline_output, on_progress)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunResults:
+    """What a run makes of a test set; of finished translations only the output is known."""
+
+    output: Hypotheses
+    loss: float | None = None
+    accuracy: float | None = None
+    num_truncated: int | None = None
+    search: SearchFacts | None = None
+    checkpoint: str | None = None
+    reliability: Reliability | None = None
+    minimal_pairs: MinimalPairResults | None = None
+    robustness: list[NoiseScores] | None = None
+    checks: list[Check] | None = None
+
+    @classmethod
+    def measure(
+        cls,
+        request: EvaluationRequest,
+        *,
+        with_robustness: bool,
+        with_calibration: bool,
+        with_checks: bool,
+        on_progress: OnProgress,
+    ) -> Self:
+        """Load the run and have it translate; arguments and errors as of ``evaluate``."""
+        system, test_set = request.load(), request.test_set
+        trained, translator = system.trained, system.translator
+        forced = teacher_forced(trained.numpy_model, trained.tokenizers, test_set.pairs(), on_progress)
+        if with_calibration:
+            held_out = held_out_test_set(trained.run, "validation", request.options)
+            calibrate(system, held_out.pairs(), on_progress)
+        output, search = system.translate(test_set, on_progress)
+        reliability = Reliability.measure(system, output, test_set.references)
+        minimal_pairs = translate_minimal_pairs(translator)
+        robustness = checks = None
+        if with_robustness:
+            robustness = score_robustness(system, test_set, on_progress)
+        if with_checks:
+            checks = run_checks(translator, test_set, reliability, on_progress)
+        return cls(
+            output=output,
+            loss=forced.loss,
+            accuracy=forced.accuracy,
+            num_truncated=forced.num_truncated,
+            search=search,
+            checkpoint=trained.info.label,
+            reliability=reliability,
+            minimal_pairs=minimal_pairs,
+            robustness=robustness,
+            checks=checks,
+        )
+
+
+def _baseline(
+    request: EvaluationRequest, baseline: str | Path | None
+) -> tuple[System | None, Hypotheses | None]:
+    """The baseline: a run that is yet to translate, or a file of translations."""
+    if baseline is None:
+        return None, None
+    if Path(baseline).is_file():
+        return None, request.read_hypotheses(baseline)
+    try:
+        return request.load(find_run(baseline)), None
+    except RunError as error:
+        raise RunError(f"{error.message}, and no file {baseline}", error.hint) from error
+
+
+def _scored(
+    request: EvaluationRequest,
+    results: RunResults,
+    baseline: str,
+    baseline_output: Hypotheses | None,
+    on_progress: OnProgress,
+) -> Evaluation:
+    """Score the output, and compare it with the baseline's, if there is one."""
+    test_set, output, run = request.test_set, results.output, request.run
     scorers = {form: Scorer(form, references) for form, references in test_set.references_by_form.items()}
     statistics = {form: scorer.statistics(output.in_form(form)) for form, scorer in scorers.items()}
-    scores, comparison = _scores(scorers, statistics, str(baseline), baseline_output)
+    scores, comparison = _scores(scorers, statistics, baseline, baseline_output)
     sentences = _sentences(test_set, output, baseline_output)
     source_words = _source_words(request, on_progress)
+    errors = analyse_errors(sentences, scorers["detokenized"], statistics["detokenized"], source_words)
     return Evaluation(
-        name=str(files.hypotheses or (request.run and request.run.name)),
-        folder=None if request.run is None else str(request.run.path),
+        name=str(request.files.hypotheses or (run and run.name)),
+        folder=None if run is None else str(run.path),
+        checkpoint=results.checkpoint,
         split=request.split,
         pairs_name=request.pairs_name,
         files=request.files.names,
         fingerprint=test_set.fingerprint(),
         num_pairs=len(test_set),
         num_references=len(test_set.references),
+        loss=results.loss,
+        accuracy=results.accuracy,
+        num_truncated=results.num_truncated,
         scores=scores,
         comparison=comparison,
-        error_analysis=analyse_errors(
-            sentences, scorers["detokenized"], statistics["detokenized"], source_words
-        ),
+        search=results.search,
+        error_analysis=errors,
+        minimal_pairs=results.minimal_pairs,
+        robustness=results.robustness,
+        reliability=results.reliability,
+        checks=results.checks,
         sentences=sentences,
         test_set=test_set,
         output=output,
         baseline_output=baseline_output,
-        **of_run,
     )
 
 

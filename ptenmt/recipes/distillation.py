@@ -102,11 +102,7 @@ def distil(
         ExportError: CTranslate2 cannot express one of several teachers.
         PtenmtError: As for ``train``.
     """
-    require(config.task == "translation", f"task={config.task} has no translations to learn from")
-    require(config.data.hold_out, "data.hold_out=false leaves no pairs to measure a student on")
-    require(0 < keep <= 1, f"keep={keep} must be above 0 and at most 1")
-    has_choice = choose == "score" or beam_size > 1 or len(teachers) > 1
-    require(has_choice, f"beam_size={beam_size} gives one translation: nothing to choose")
+    _check_options(config, len(teachers), choose, keep, beam_size)
 
     def warn(message: str) -> None:
         on_event(Warned(message=message))
@@ -123,16 +119,10 @@ def distil(
     n_best = cache / f"n-best-{json_checksum(facts)[:16]}.jsonl.gz"
     held_out = [fingerprint(corpus.validation), fingerprint(corpus.test)]
     teacher_runs = [teacher.trained.run for teacher in loaded]
-    for each in teacher_runs:
-        if each.data_fingerprint("validation") != held_out[0]:
-            warn(f"{each.path} has other validation pairs and may have learned the student's")
+    _check_held_out(teacher_runs, held_out[0], warn)
     facts |= {"choose": choose, "keep": keep, "reverse": config.data.reverse, "held out": held_out}
     folder = cache / f"distilled-{json_checksum(facts)[:16]}"
-    student = replace(
-        config,
-        data=distilled_data(config.data, folder, corpus.train.sizes),
-        decoding=replace(config.decoding, beam_size=1, **NO_SAMPLING),
-    )
+    student = _student(config, folder, corpus)
     if _is_resumable(own, student, folder.name, fresh):
         init_from = None
     elif init_from is not None:
@@ -154,6 +144,29 @@ def distil(
         on_download=on_download,
     )
     return Distillation(training=training, folder=folder, teachers=teacher_runs)
+
+
+def _student(config: Config, folder: Path, corpus: Corpus) -> Config:
+    """The options of the student: it learns the distilled pairs, and translates by greedy search."""
+    return replace(
+        config,
+        data=distilled_data(config.data, folder, corpus.train.sizes),
+        decoding=replace(config.decoding, beam_size=1, **NO_SAMPLING),
+    )
+
+
+def _check_held_out(teachers: Sequence[Run], validation: str, warn: Callable[[str], None]) -> None:
+    for run in teachers:
+        if run.data_fingerprint("validation") != validation:
+            warn(f"{run.path} has other validation pairs and may have learned the student's")
+
+
+def _check_options(config: Config, num_teachers: int, choose: Criterion, keep: float, beam_size: int) -> None:
+    require(config.task == "translation", f"task={config.task} has no translations to learn from")
+    require(config.data.hold_out, "data.hold_out=false leaves no pairs to measure a student on")
+    require(0 < keep <= 1, f"keep={keep} must be above 0 and at most 1")
+    has_choice = choose == "score" or beam_size > 1 or num_teachers > 1
+    require(has_choice, f"beam_size={beam_size} gives one translation: nothing to choose")
 
 
 @dataclass(frozen=True)

@@ -109,9 +109,9 @@ def clean_text(text: str) -> str:
     return text if text.isprintable() else _INVISIBLE.sub("", _BLANK.sub(" ", text))
 
 
-def without_framing(ids: Sequence[int]) -> list[int]:
-    """Remove [PAD], [START] and [END]."""
-    return [token for token in ids if token not in _FRAMING]
+def without_framing(sequences: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Remove [PAD], [START] and [END] from each sequence of ids."""
+    return [[token for token in ids if token not in _FRAMING] for ids in sequences]
 
 
 def frame(ids: Sequence[int], max_length: int) -> list[int]:

@@ -156,7 +156,7 @@ class SentencePieceTokenizer(Tokenizer):
 
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
         """Return each sequence's text; a run of unknown characters reads ``[UNK]``."""
-        rows = [list(map(int, without_framing(ids))) for ids in sequences]  # NumPy's are refused
+        rows = [list(map(int, ids)) for ids in without_framing(sequences)]  # NumPy's are refused
         decode = self._processor.decode
         return [decode(row) for row in rows] if len(rows) <= _FEW else list(decode(rows))
 

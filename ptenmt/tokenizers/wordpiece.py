@@ -44,7 +44,7 @@ class WordPieceTokenizer(Tokenizer):
 
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
         """Return each sequence's text, words and punctuation separated by spaces (``is n ' t it ?``)."""
-        return [" ".join(self.pieces(without_framing(ids))).replace(" ##", "") for ids in sequences]
+        return [" ".join(self.pieces(ids)).replace(" ##", "") for ids in without_framing(sequences)]
 
     def save(self, folder: Path, side: str) -> str:  # noqa: ARG002 - named after the language
         """Write the vocabulary as ``pt_vocab.txt`` or ``en_vocab.txt``."""

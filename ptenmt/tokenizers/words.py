@@ -71,7 +71,7 @@ class WordTokenizer(Tokenizer):
 
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
         """Return each sequence's words joined by spaces; unknown ones read ``[UNK]``."""
-        return [" ".join(self.pieces(without_framing(ids))) for ids in sequences]
+        return [" ".join(self.pieces(ids)) for ids in without_framing(sequences)]
 
     def save(self, folder: Path, side: str) -> str:
         """Write the vocabulary, one word per line in the order of ids, and the handling of punctuation."""

@@ -123,19 +123,23 @@ class ModelSelection:
             seconds=seconds,
         )
         if self._writes:
-            costs = state.costs()
-            costs["seconds"]["validation"] += seconds
-            line = {
-                "epoch": event.epoch,
-                "step": event.global_step,
-                "learning_rate": rate,
-                "train": {"loss": loss, "accuracy": accuracy},
-                "validation": scores.figures(),
-            }
-            if shares := self._mixture.shares(event.epoch - 1):
-                line["shares"] = shares
-            self._history.add(line | costs)
+            self._record(event)
         return event
+
+    def _record(self, event: Validated) -> None:
+        """Add a validation to the history."""
+        costs = self._state.costs()
+        costs["seconds"]["validation"] += event.seconds
+        line = {
+            "epoch": event.epoch,
+            "step": event.global_step,
+            "learning_rate": event.learning_rate,
+            "train": {"loss": event.train_loss, "accuracy": event.train_accuracy},
+            "validation": event.scores.figures(),
+        }
+        if shares := self._mixture.shares(event.epoch - 1):
+            line["shares"] = shares
+        self._history.add(line | costs)
 
 
 def num_validations(options: ValidationConfig, steps_per_epoch: EpochSteps, first: int, last: int) -> int:

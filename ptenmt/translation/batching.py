@@ -87,8 +87,8 @@ class BatchQueue:
 
     engine: Engine
     options: DecodingConfig
-    max_length: Callable[[int, int], int]
-    """The most tokens of a translation, given the numbers of source tokens and of tokens of its prefix."""
+    max_positions: int
+    """The most tokens that the model can read or write."""
     review: Callable[[Sequence[Sentence]], list[Sentence]]
     """Accepts the hypotheses of sentences; those that it returns without any are searched once more."""
     with_scores: bool = True
@@ -140,7 +140,7 @@ class BatchQueue:
     def _limit(self, sentence: Sentence) -> int:
         """The most tokens of a sentence's translation."""
         num_tokens, num_prefix_tokens = len(sentence.ids), len(sentence.target_prefix)
-        limit = self.max_length(num_tokens, num_prefix_tokens)
+        limit: int = min(self.options.limit(num_tokens) + num_prefix_tokens, self.max_positions)
         if sentence.search.no_repeat_ngram:
             limit = min(limit, int(_LONGEST_RETRY * num_tokens) + _LONGER_RETRY + num_prefix_tokens)
         return limit

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ptenmt.config import Config
 from ptenmt.data.placeholders import PLACEHOLDERS
-from ptenmt.data.text import TextPreparation, detokenize_tokens, repair_wordpiece
+from ptenmt.data.text import detokenize_tokens, repair_wordpiece, spacing
 from ptenmt.tokenizers import END, PAD, START, UNK, TokenizerPair
 from ptenmt.tokenizers.words import WordTokenizer
 from ptenmt.translation.engine import Hypothesis
@@ -84,10 +84,9 @@ class Postprocessor:
         self._source_words = source.split if isinstance(source, WordTokenizer) else None
         self._language = config.data.languages[1]
         self._is_wordpiece = config.tokenizer.kind == "wordpiece"
-        preparation = TextPreparation(config.data)
-        self._join_tokens = detokenize_tokens if target.splits_punctuation else preparation.detokenize
+        self._detokenizes = target.splits_punctuation or spacing(config.data) != "none"
         self._length_penalty = config.decoding.length_penalty
-        self._safeguards = safeguards
+        self._restores = [guard.restore for guard in safeguards if "restore" in guard.methods]
 
     def decode(self, sentences: Sequence[Sentence]) -> None:
         """Give each hypothesis of the sentences its text; decoding is fastest in one call."""
@@ -100,7 +99,9 @@ class Postprocessor:
                     spelled = zip(self.tokens(sentence, hypothesis), hypothesis.ids, strict=True)
                     raw = " ".join(token for token, id in spelled if id not in (PAD, START, END))
                 hypothesis.raw = repair_wordpiece(raw) if self._is_wordpiece else raw
-                hypothesis.generated = self._join_tokens(hypothesis.raw, self._language)
+                hypothesis.generated = hypothesis.raw
+                if self._detokenizes:
+                    hypothesis.generated = detokenize_tokens(hypothesis.raw, self._language)
 
     def tokens(self, sentence: Sentence, hypothesis: Hypothesis) -> list[str]:
         """The tokens of a hypothesis, with UNK replacement if the model has whole words."""
@@ -115,8 +116,8 @@ class Postprocessor:
             return sentence.text
         if not sentence.spans:
             return text
-        for safeguard in self._safeguards:
-            text = safeguard.restore(sentence, text)
+        for restore in self._restores:
+            text = restore(sentence, text)
         source, aligned = source_text(sentence.original, sentence.spans)
         if aligned and hypothesis.attention is not None:
             source_words, words = words_of(source), words_of(text)

@@ -40,21 +40,22 @@ class TextEncoder:
         self, tokenizers: TokenizerPair, config: Config, safeguards: Sequence[Safeguard] = ()
     ) -> None:
         self._tokenizers = tokenizers
-        self._data = config.data
+        self._source_language, self._target_language = config.data.languages
         self._max_length = config.model.max_positions
         self._max_tokens = self._max_length - _NUM_FRAME_TOKENS
         self._splits_sentences = config.decoding.split_sentences
         self._preparation = TextPreparation(config.data)
         self._copies_unknown = config.tokenizer.kind == "words"
-        self._safeguards = safeguards
+        self._befores = [guard.before for guard in safeguards if "before" in guard.methods]
+        self._reads = [guard.read for guard in safeguards if "read" in guard.methods]
 
     def prepare_source(self, text: str) -> str:
         """A source sentence as its tokenizer reads it."""
-        return self._preparation.prepare_input(text, self._data.languages[0])
+        return self._preparation.prepare_input(text, self._source_language)
 
     def prepare_target(self, text: str) -> str:
         """A translation as its tokenizer reads it."""
-        return self._preparation.prepare_input(text, self._data.languages[1])
+        return self._preparation.prepare_input(text, self._target_language)
 
     def sources(self, texts: Sequence[str]) -> tuple[list[list[int]], int]:
         """Encode sentences as [START] … [END]; returns also how many were truncated to the positions."""
@@ -94,15 +95,15 @@ class TextEncoder:
         is split.
         """
         split = [self._sentences(text, is_line=is_prepared) for text in texts]
-        segmented = self._encoded(split, self._safeguards, str if is_prepared else self.prepare_source)
+        segmented = self._encoded(split, self._befores, str if is_prepared else self.prepare_source)
         num_sentences = sum(not sentence.is_blank for text in segmented for sentence in text.sentences)
         if max_sentences is not None and num_sentences > max_sentences:
             raise ConfigError(
                 f"the text has {num_sentences:,} sentences; {max_sentences:,} are allowed",
                 "send fewer at a time",
             )
-        for safeguard in self._safeguards:
-            segmented = safeguard.read(texts, segmented)
+        for read in self._reads:
+            segmented = read(texts, segmented)
         return segmented
 
     def single_sentence(self, text: str) -> SegmentedText:
@@ -122,14 +123,22 @@ class TextEncoder:
 
     def encode(self, sentence: Sentence) -> Sentence:
         """A sentence whose spans have changed, as the tokenizer reads it; blank if nothing is left."""
-        text = self.prepare_source(source_text(sentence.original, sentence.spans)[0])
+        sentence, text = self._read(sentence, self.prepare_source)
         (ids,) = self._tokenizers.source.encode([text])
         return self._with_ids(sentence, text, ids)
+
+    def _read(self, sentence: Sentence, prepare: Callable[[str], str]) -> tuple[Sentence, str]:
+        """A sentence with the attention that its spans need, and what the tokenizer reads of it."""
+        text, aligned = source_text(sentence.original, sentence.spans)
+        with_attention = self._copies_unknown or bool(aligned)
+        return replace(sentence, search=sentence.search._replace(with_attention=with_attention)), prepare(
+            text
+        )
 
     def _encoded(
         self,
         split: Sequence[tuple[list[tuple[str, str]], str]],
-        safeguards: Sequence[Safeguard],
+        befores: Sequence[Callable[[Sentence], Sentence]],
         prepare: Callable[[str], str],
     ) -> list[SegmentedText]:
         """Encode the sentences of texts; those that may fit in one call, which is fastest."""
@@ -137,9 +146,9 @@ class TextEncoder:
         def read(sentence: Sentence) -> tuple[Sentence, str | None]:
             if not self._may_fit(sentence.original):
                 return sentence, None
-            for safeguard in safeguards:
-                sentence = safeguard.before(sentence)
-            return sentence, prepare(source_text(sentence.original, sentence.spans)[0])
+            for before in befores:
+                sentence = before(sentence)
+            return self._read(sentence, prepare)
 
         texts_read = [
             [read(Sentence(original=original, before=before)) for before, original in sentences]
@@ -197,13 +206,7 @@ class TextEncoder:
                 ids=frame([], self._max_length),
                 hypotheses=[BLANK],
             )
-        with_attention = self._copies_unknown or any(span.is_aligned for span in sentence.spans)
-        return replace(
-            sentence,
-            text=text,
-            ids=frame(ids, self._max_length),
-            search=sentence.search._replace(with_attention=with_attention),
-        )
+        return replace(sentence, text=text, ids=frame(ids, self._max_length))
 
     def _sentences(self, text: str, *, is_line: bool) -> tuple[list[tuple[str, str]], str]:
         """The sentences, at least one, each with the white space before it; and that after the last."""
@@ -221,7 +224,7 @@ class TextEncoder:
         readable = _UNREADABLE.sub(" ", line)
         start = end = 0
         for last in [*(found.end() for found in _ELLIPSIS.finditer(line)), len(line)]:
-            for part in sentencex.segment(self._data.languages[0], readable[end:last]):
+            for part in sentencex.segment(self._source_language, readable[end:last]):
                 end += len(part)
                 if part[-1:].isspace() or end == last:  # no sentence ends inside d.C. or 2.ª
                     yield line[start:end]

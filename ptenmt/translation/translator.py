@@ -57,9 +57,10 @@ class Translator:
         self.glossary = glossary
         self.calibration = calibration
         searches_again = engine.name == "ctranslate2"
-        self._safeguards = safeguards_of(tokenizers, config, glossary, searches_again=searches_again)
-        self.encoder = TextEncoder(tokenizers, config, self._safeguards)
-        self.postprocessor = Postprocessor(tokenizers, config, self._safeguards)
+        safeguards = safeguards_of(tokenizers, config, glossary, searches_again=searches_again)
+        self._afters = [guard.after for guard in safeguards if "after" in guard.methods]
+        self.encoder = TextEncoder(tokenizers, config, safeguards)
+        self.postprocessor = Postprocessor(tokenizers, config, safeguards)
 
     @classmethod
     def load(
@@ -208,7 +209,7 @@ class Translator:
                 pending.append(buffer)
                 yield buffer
 
-        prefix_ids = self.encoder.target_prefix(prefix)
+        prefix_ids = self.encoder.target_prefix(prefix) if prefix else []
         for done in self._translate(read(), prefix_ids, with_scores=with_scores):
             if done:
                 on_done(done.values())
@@ -234,7 +235,8 @@ class Translator:
     ) -> Iterator[dict[int, Translation]]:
         """Batch, translate and post-process buffers; yields the texts of a buffer as they are complete."""
         options = self.config.decoding
-        queue = BatchQueue(self.engine, options, self.max_length, self._review, with_scores=with_scores)
+        positions = self.config.model.max_positions
+        queue = BatchQueue(self.engine, options, positions, self._review, with_scores=with_scores)
         for buffer in buffers:
             queue.engine = self.seeded_engine(buffer.texts)
             yield self._postprocess(
@@ -263,8 +265,8 @@ class Translator:
         return [self._reviewed(sentence) for sentence in sentences]
 
     def _reviewed(self, sentence: Sentence) -> Sentence:
-        for safeguard in self._safeguards:
-            sentence = safeguard.after(sentence)
+        for after in self._afters:
+            sentence = after(sentence)
             if not sentence.hypotheses:
                 return sentence if sentence.ids else self.encoder.encode(sentence)
         return replace(sentence, hypotheses=sentence.hypotheses[: self.config.decoding.num_hypotheses])

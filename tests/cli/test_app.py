@@ -191,15 +191,6 @@ def test_an_interruption_at_the_start_is_no_traceback(empty: Path, seconds: floa
         assert (process.returncode, rest.splitlines()[-1]) == (130, "interrupted")
 
 
-def test_nothing_is_imported_before_interruptions_are_handled() -> None:
-    program = [sys.executable, "-S", "-X", "importtime", "-c", "import ptenmt.__main__"]
-    root = Path(cli.__file__).parents[2]
-    answer = subprocess.run(program, capture_output=True, text=True, check=True, cwd=root)
-    imported = {line.rpartition("|")[2].strip() for line in answer.stderr.splitlines()}
-    assert "ptenmt.__main__" in imported
-    assert {"enum", "signal", "typing"} & imported == set()
-
-
 def test_completion_offers_configs_and_runs(empty: Path) -> None:
 
     (empty / "configs").mkdir()

@@ -58,7 +58,7 @@ def test_an_interruption_names_the_command_that_resumes(
     monkeypatch.setattr(distillation, "distil", interrupted)
     assert ptenmt("distil", "--teacher", "tiny", *STUDENT, code=130).stderr == said
     training = TrainingResult(run=beside, history=[], stopped_by=15, is_saved=True)
-    stopped = Distillation(training=training, folder=beside, comparison=None)
+    stopped = Distillation(training=training, folder=beside, teachers=[])
     monkeypatch.setattr(distillation, "distil", lambda *_given, **_how: stopped)
     assert ptenmt("distil", "--teacher", "tiny", *STUDENT, code=143).stderr == said
 

@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -87,14 +86,3 @@ def test_everyday_sentences_are_understood() -> None:
     assert len(sources) == 300
     translations = [each.text for each in Translator.load("starter").translate(sources)]
     assert sacrebleu.corpus_chrf(translations, [references]).score > 40
-
-
-@pytest.mark.slow
-def test_the_wheel_has_it(tmp_path: Path) -> None:
-    subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", tmp_path, ROOT], check=True
-    )
-    (wheel,) = tmp_path.glob("*.whl")
-    packed = zipfile.ZipFile(wheel).namelist()
-    for name in ("run.json", "README.md", "ctranslate2/model.bin"):
-        assert f"ptenmt/models/starter/{name}" in packed

@@ -27,7 +27,7 @@ EVERY = AugmentConfig(**dict.fromkeys(set(NOISES) - set(CASES), 0.5), upper_case
 
 
 def add_noises(names: list[str], pair: tuple[str, str], random: Random) -> tuple[str, str]:
-    return noisy_pair(names, [pair], random, DataConfig())
+    return noisy_pair(names, pair, random, DataConfig())
 
 
 @pytest.mark.parametrize(
@@ -64,10 +64,9 @@ def test_placeholders_are_put_into_some_pairs_without_entities() -> None:
         assert all(add_noises(["placeholders"], same, Random(seed)) == same for seed in range(100))
 
 
-def test_pairs_are_joined_after_their_tag() -> None:
+def test_noise_leaves_the_tag_in_front() -> None:
     data = DataConfig(train=(CorpusFile(path="bt.tsv", tag="<bt>"),))
-    pairs = [("<bt> Um.", "One."), ("<bt> Dois.", "Two.")]
-    assert noisy_pair([], pairs, Random(1), data) == ("<bt> Um. Dois.", "One. Two.")
+    assert noisy_pair(["upper_case"], ("<bt> Um.", "One."), Random(1), data) == ("<bt> UM.", "ONE.")
 
 
 @pytest.mark.parametrize(

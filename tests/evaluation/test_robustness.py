@@ -40,7 +40,6 @@ def test_every_noise_is_scored_against_clean_text(found: Evaluation) -> None:
             "title_case",
             "lower_case",
             "symbols",
-            "join",
         )
     ]
     clean = scores["no noise"]
@@ -55,7 +54,6 @@ def test_every_noise_is_scored_against_clean_text(found: Evaluation) -> None:
     # Capitals are translated in lower case, and given back.
     assert scores["upper_case"].chrf == pytest.approx(clean.chrf, abs=5)
     assert scores["typos"].chrf < clean.chrf - 5
-    assert scores["join"].num_pairs < found.num_pairs / 2 + 1
 
 
 def test_the_scores_are_those_of_the_noisy_texts_alone(
@@ -73,14 +71,6 @@ def test_the_scores_are_those_of_the_noisy_texts_alone(
     )
     typos = next(each for each in found.robustness or [] if each.noise == "typos")
     assert typos.bleu == pytest.approx(alone.scores[0].value)
-
-
-def test_pairs_are_joined_by_twos_and_threes() -> None:
-    pairs = [(f"s{number}", f"t{number}") for number in range(20)]
-    noisy = noisy_pairs("join", pairs)
-    assert " ".join(source for source, _ in noisy) == " ".join(source for source, _ in pairs)
-    assert {len(target.split()) for _, target in noisy[:-1]} == {2, 3}
-    assert noisy == noisy_pairs("join", pairs)
 
 
 def test_screen_and_reports_have_the_table() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from copy_task import TrainedRun
+from copy_task import TrainedRun, change_latest_weights
 
 from ptenmt.errors import DataError
 from ptenmt.inspection.inspector import Inspector
@@ -71,6 +71,7 @@ def test_truncation_is_a_warning(copied: TrainedRun):
 
 
 def test_the_latest_weights_can_be_looked_into(run: Run):
+    change_latest_weights(run)
     best, latest = (Inspector(run, checkpoint=choice) for choice in ("best", "latest"))  # type: ignore[arg-type]
     stored = read_weights(run.weights_folder / "latest.safetensors")[1]["transformer/final/bias"]
     np.testing.assert_array_equal(latest.model._weights["final/bias"], stored)

@@ -1,7 +1,6 @@
 """The layers as others use them: alone, in graphs, in files, on any backend."""
 
 import importlib.util
-import os
 import re
 import subprocess
 import sys
@@ -196,21 +195,23 @@ print(keras.backend.backend())
 """
 
 
-def jax_python() -> str | None:
-    """A Python that has JAX: this one, or the one that PTENMT_JAX_PYTHON names."""
-    own = sys.executable if importlib.util.find_spec("jax") else None
-    return os.environ.get("PTENMT_JAX_PYTHON", own)
+@pytest.fixture
+def jax_python(pytestconfig: pytest.Config) -> str:
+    """A Python that has JAX: the one that --jax-python names, or this one."""
+    named: str | None = pytestconfig.getoption("--jax-python")
+    if named is None and importlib.util.find_spec("jax") is None:
+        pytest.skip("no Python with JAX; --jax-python may name one")
+    return named or sys.executable
 
 
-@pytest.mark.skipif(jax_python() is None, reason="no Python with JAX; PTENMT_JAX_PYTHON may name one")
-def test_the_layers_compute_the_same_under_jax(tmp_path: Path):
+def test_the_layers_compute_the_same_under_jax(tmp_path: Path, jax_python: str):
     config = ModelConfig(num_layers=2, d_model=8, num_heads=2, d_ff=12, max_positions=10)
     model = Transformer(config, 10, 12)
     logits = np.array(model((IDS, TARGET)))
     weights = {str(number): weight.numpy() for number, weight in enumerate(model.weights)}
     np.savez(tmp_path / "case.npz", ids=IDS, target=TARGET, logits=logits, **weights)
     answer = subprocess.run(
-        [str(jax_python()), "-c", OTHER_BACKEND, str(tmp_path / "case.npz")],
+        [jax_python, "-c", OTHER_BACKEND, str(tmp_path / "case.npz")],
         capture_output=True,
         text=True,
         check=False,

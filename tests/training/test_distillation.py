@@ -26,6 +26,7 @@ from ptenmt.config import (
 from ptenmt.data.corpus import load_corpus
 from ptenmt.data.readers import read_pairs
 from ptenmt.errors import DataError, PtenmtError, RunError
+from ptenmt.evaluation.comparison import compare
 from ptenmt.recipes import distillation
 from ptenmt.recipes.distillation import (
     Teacher,
@@ -233,10 +234,10 @@ def test_a_student_learns_its_teachers_translations_and_is_measured(
     run = Run(done.training.run)
     assert load_corpus(run.config().data, student.seed).validation == corpus.validation
     assert run.facts()["distilled_from"]["teachers"] == [str(copied.path.absolute())]
-    assert done.comparison is not None
-    assert [each.run for each in done.comparison.runs] == ["student", copied.path.name]
-    assert [each.search.beam_size for each in done.comparison.scores] == [1, 4]
-    bleu, teachers_bleu = (each.differences[0].score.value for each in done.comparison.scores)
+    comparison = compare([run, *done.teachers], "validation")
+    assert [compared.run for compared in comparison.runs] == ["student", copied.path.name]
+    assert [scores.search.beam_size for scores in comparison.scores] == [1, 4]
+    bleu, teachers_bleu = (scores.differences[0].score.value for scores in comparison.scores)
     assert teachers_bleu > 50 > bleu
 
     monkeypatch.setattr(Teacher, "n_best", lambda *_arguments: pytest.fail("translated twice"))

@@ -55,9 +55,7 @@ def rich(quick: Config) -> Config:
     return replace(
         quick,
         batch=BatchConfig(sentences=8, accumulate=2),
-        training=TrainingConfig(
-            epochs=5, warmup_steps=20, label_smoothing=0.1, r_drop=1.0, log_every_steps=4
-        ),
+        training=TrainingConfig(epochs=5, warmup_steps=20, label_smoothing=0.1, log_every_steps=4),
         optimizer=OptimizerConfig(kind="adamw", clip_norm=0.5, ema=0.9),
         validation=ValidationConfig(every_epochs=None, every_steps=7, patience=9),
         checkpoint=CheckpointConfig(every_epochs=9, keep_best=2),

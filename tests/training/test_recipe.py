@@ -23,7 +23,7 @@ from ptenmt.errors import TrainingError
 from ptenmt.runs.history import History
 from ptenmt.runs.weights import read_weights
 from ptenmt.training import Trainer
-from ptenmt.training.events import CheckpointSaved, EpochDone, Event, Warned
+from ptenmt.training.events import CheckpointSaved, EpochDone, Event, StepDone, Stopped, Warned
 
 Build = Callable[[Config, Path], Any]
 
@@ -220,3 +220,53 @@ def test_xla_computes_the_same(steady: Config, build_trainer: Build, tmp_path: P
         expected = losses(build_trainer(one_shape, tmp_path / "plain").trainer.fit())
     compiled = build_trainer(replace(one_shape, machine=MachineConfig(xla="always")), tmp_path / "xla")
     assert losses(compiled.trainer.fit()) == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.usefixtures("_every_step")
+def test_a_training_that_recovered_from_many_such_steps_can_be_resumed(
+    steady: Config, build_trainer: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Nothing is reported before the checkpoint, so that nobody has noticed the eleven steps yet."""
+    monkeypatch.setattr("ptenmt.training.trainer.MAX_NONFINITE_IN_ROW", 100)
+    with monkeypatch.context() as poisoned:
+        poison(poisoned, lambda updates: updates < 11)
+        config = replace(steady, checkpoint=CheckpointConfig(every_steps=12))
+        trainer = build_trainer(config, tmp_path / "run").trainer
+        for event in trainer.fit():
+            if isinstance(event, CheckpointSaved):
+                break
+    monkeypatch.undo()
+    resumed = build_trainer(config, tmp_path / "run").trainer
+    assert not [event for event in resumed.fit() if isinstance(event, Stopped)]
+    assert int(resumed._state.global_step) == 18
+
+
+@pytest.mark.usefixtures("_every_step")
+def test_a_stop_waits_for_a_step_that_is_finite(
+    steady: Config, build_trainer: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    poison(monkeypatch, lambda updates: (updates >= 7) & (updates < 10))
+    built = build_trainer(steady, tmp_path / "run")
+    saved = []
+    for event in built.trainer.fit():
+        if isinstance(event, StepDone) and int(built.trainer._state.global_step) == 8:
+            built.trainer.stop()
+        if isinstance(event, CheckpointSaved):
+            saved.append(int(built.trainer._state.global_step))
+    assert saved[-1] == 11, "the first step after three that were skipped"
+
+
+@pytest.mark.usefixtures("_every_step")
+def test_a_last_step_that_is_not_finite_is_not_saved(
+    steady: Config, build_trainer: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    poison(monkeypatch, lambda updates: updates >= 17)
+    config = replace(steady, checkpoint=CheckpointConfig(every_steps=12))
+    built = build_trainer(config, tmp_path / "run")
+    events = list(built.trainer.fit())
+    assert [event.epoch for event in events if isinstance(event, CheckpointSaved)]
+    (kept, *_) = built.run.checkpoints()
+    saved = tf.train.load_checkpoint(str(kept))
+    assert int(saved.get_tensor("global_step/.ATTRIBUTES/VARIABLE_VALUE")) == 12
+    assert isinstance(events[-1], Warned)
+    assert "the last checkpoint is kept" in events[-1].message

@@ -32,7 +32,7 @@ def test_a_resumed_training_has_the_same_tokens_and_noise(
     pairs = write_pairs(tmp_path / "pairs.tsv", 120)
     config = copy_config(
         pairs,
-        data=DataConfig(path=str(pairs), augment=AugmentConfig(upper_case=0.2, typos=0.2, join=0.2)),
+        data=DataConfig(path=str(pairs), augment=AugmentConfig(upper_case=0.2, typos=0.2)),
         tokenizer=TokenizerConfig(kind="sentencepiece", vocabulary_size=60, sampling=0.3),
         batch=BatchConfig(tokens=256),
         training=TrainingConfig(epochs=1, warmup_steps=20),

@@ -5,7 +5,6 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -45,10 +44,7 @@ def run(copied: TrainedRun, tmp_path: Path) -> Run:
 
 
 def cache(run: Run, copied: TrainedRun, warn: Callable[[str], None] = pytest.fail) -> None:
-    task: Any = SimpleNamespace(
-        tokenizers=load_tokenizers(run.tokenizer_folder), alignment_layer=lambda _trained: None
-    )
-    cache_translator(copied.config, run, task, warn)
+    cache_translator(copied.config, run, load_tokenizers(run.tokenizer_folder), warn)
 
 
 def cached(run: Run) -> Any:
@@ -89,7 +85,7 @@ def test_weights_that_cannot_be_converted_are_a_warning(run: Run, copied: Traine
     warnings: list[str] = []
     cache(run, copied, warnings.append)
     (warning,) = warnings
-    assert warning.startswith("cannot prepare the best weights for translating: ")
+    assert warning.startswith("cannot convert the best weights for translating: ")
 
 
 @pytest.mark.usefixtures("_uncompiled")

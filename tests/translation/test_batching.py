@@ -43,18 +43,14 @@ def segment(texts: Sequence[str]) -> list[SegmentedText]:
     return [SegmentedText([sentence(text, row)]) for row, text in enumerate(texts)]
 
 
-def limit(length: int, _num_prefix_tokens: int) -> int:
-    return length // 8
-
-
 def run(
     engine: Any,
     buffer: Buffer,
     review: Callable[[Sequence[Sentence]], list[Sentence]] = list,
-    max_length: Callable[[int, int], int] = limit,
+    options: DecodingConfig = DecodingConfig(),  # noqa: B008 — frozen
 ) -> list[list[int]]:
     """The rows that are complete with each batch."""
-    queue = BatchQueue(engine, DecodingConfig(), max_length, review)
+    queue = BatchQueue(engine, options, 10_000, review)
     rows = []
     waiting = [one for text in buffer.segmented for one in text.sentences if not one.hypotheses]
     for _ in queue.submit(buffer, waiting):
@@ -111,7 +107,7 @@ def test_batches_hold_similar_lengths_with_one_limit_and_leave_out_blanks():
     flat = [length for of_batch in lengths for length in of_batch]
     assert flat == sorted((len(text) + 2 for text in texts if text), reverse=True)
     for request, of_batch in zip(requests, lengths, strict=True):
-        assert {limit(length, 0) for length in of_batch} == {request.max_length}
+        assert {DecodingConfig().limit(length) for length in of_batch} == {request.max_length}
         assert len(of_batch) <= BATCH_SENTENCES
 
 
@@ -122,7 +118,7 @@ def test_long_sentences_make_small_batches():
 
 def test_a_long_sentence_makes_no_other_batch_small():
     texts = ["x" * 1000, *["x" * 10] * 3 * BATCH_SENTENCES]
-    requests = requests_of(texts, max_length=lambda _length, _prefix: 40)
+    requests = requests_of(texts, options=DecodingConfig(max_length=40))
     assert [len(request.sources) for request in requests][1:-1] == [BATCH_SENTENCES] * 2
 
 
@@ -151,7 +147,7 @@ def test_each_sentence_has_its_own_target_prefix():
     parts = [sentence("x", target_prefix=(7, 8)), sentence("y", number=1)]
     run(engine, Buffer(["x y"], [SegmentedText(parts)]))
     run(engine, Buffer(["x"], segment(["x"])))
-    assert [request.target_prefixes for request in engine.requests] == [[(7, 8), ()], ()]
+    assert [request.target_prefixes for request in engine.requests] == [[(7, 8)], (), ()]
 
 
 def test_what_the_review_returns_without_hypotheses_is_searched_once_more():

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from copy_task import TrainedRun
+from copy_task import TrainedRun, change_latest_weights
 
 from ptenmt.config import ModelConfig
 from ptenmt.errors import CheckpointError, ExportError, PtenmtError
@@ -104,6 +104,7 @@ def test_a_run_that_cannot_be_written_is_converted_in_memory(run: Run) -> None:
 
 
 def test_the_latest_weights_are_converted_in_memory(run: Run) -> None:
+    change_latest_weights(run)
     before = cached_checksum(run)
     trained = TrainedModel.load(run, checkpoint="latest", on_warning=pytest.fail)
     assert ctranslate2_model(trained).weights == trained.info.checksum != before

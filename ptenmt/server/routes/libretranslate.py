@@ -3,7 +3,7 @@
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 from urllib.parse import quote
@@ -16,6 +16,7 @@ from ptenmt.server.documents import FORMATS, Document, read_document, translated
 from ptenmt.server.documents.html import Html, xml_roles
 from ptenmt.server.http_requests import answer_in_time, bearer_token, read_upload
 from ptenmt.server.limits import Refusal
+from ptenmt.server.models import Route
 from ptenmt.server.service import RequestModels, Service, SharedService
 from ptenmt.translation import Translation
 from ptenmt.translation.markup import Fragment, text_of
@@ -104,68 +105,118 @@ async def translate_texts(
     return texts, await service.answer(request, lambda models: _translate(service, models, body, texts))
 
 
+@dataclass
+class _Text:
+    """A text of a request on its way to its translation."""
+
+    source: str
+    markup: Html | None
+    """None for plain text."""
+    parts: list[list[Fragment]]
+    """What is translated: the whole of a plain text, the passages of HTML."""
+    language: schemas.Detection | None = None
+    """Detected, if the request asks for it."""
+    route: Route = ()
+    """Empty if the text is in the target language."""
+    translations: list[Translation] = field(default_factory=list)
+    """One of each part; none without a route."""
+    marked: list[list[list[Fragment]]] = field(default_factory=list)
+    """Of each part its translation and the alternatives, best first, with their markup."""
+
+    @property
+    def ranked(self) -> list[str]:
+        """The translations of the text, best first; parts with fewer repeat their last."""
+        if not self.route:
+            return [self.source]
+        ranks = range(max(map(len, self.marked), default=1))
+        rows = ([ranked[min(rank, len(ranked) - 1)] for ranked in self.marked] for rank in ranks)
+        return [text_of(row[0]) if self.markup is None else self.markup.with_texts(row) for row in rows]
+
+    @property
+    def detected(self) -> str | None:
+        """The other language that the translator has found the text to be in."""
+        return next((part.detected for part in self.translations if part.detected), None)
+
+    @property
+    def confidence(self) -> float | None:
+        """The mean of its parts."""
+        known = [part.confidence for part in self.translations if part.confidence is not None]
+        return round(fmean(known), 4) if known else None
+
+    @property
+    def sentences(self) -> list[dict[str, Any]]:
+        """The translated sentences with their confidence."""
+        return [
+            {"translation": sentence.text, "confidence": sentence.confidence}
+            for part in self.translations
+            for sentence in part.sentences
+        ]
+
+
 def _translate(
-    service: Service, models: RequestModels, body: schemas.TranslateRequest, texts: list[str]
+    service: Service, models: RequestModels, body: schemas.TranslateRequest, sources: list[str]
 ) -> dict[str, list[Any]]:
     """The fields of the answer, with an entry for each text."""
-    naming = _languages(service, body)
+    texts = [_read_text(service, body, source) for source in sources]
+    if body.source == "auto":
+        for text in texts:
+            text.language = service.detect_source(" ".join(map(text_of, text.parts)), body.target)
+            text.route = service.route(text.language.language, body.target)
+    else:
+        route = service.models.route(body.source, body.target)
+        for text in texts:
+            text.route = route
+    for route in filter(None, dict.fromkeys(text.route for text in texts)):
+        _translate_by_route(service, models, body, route, [text for text in texts if text.route == route])
+    return _answer(body, texts)
+
+
+def _read_text(service: Service, body: schemas.TranslateRequest, source: str) -> _Text:
+    if body.format == "text":
+        return _Text(source, None, [[(source, ())]])
     roles = xml_roles if body.format == "xml" else None
-    markups = [None if body.format == "text" else Html(text, naming, roles=roles) for text in texts]
-    parts: list[list[list[Fragment]]] = [
-        [[(text, ())]] if markup is None else markup.texts
-        for text, markup in zip(texts, markups, strict=True)
-    ]
+    markup = Html(source, _languages(service, body), roles=roles)
+    return _Text(source, markup, markup.texts)
+
+
+def _translate_by_route(
+    service: Service,
+    models: RequestModels,
+    body: schemas.TranslateRequest,
+    route: Route,
+    texts: list[_Text],
+) -> None:
+    translations, marked = models.translate(
+        route,
+        [part for text in texts for part in text.parts],
+        glossary=service.glossary(body.glossary),
+        max_sentences=service.limits.sentences,
+        count=1 + body.alternatives,
+        with_confidence=body.confidence,
+    )
+    first = 0
+    for text in texts:
+        last = first + len(text.parts)
+        text.translations, text.marked = translations[first:last], marked[first:last]
+        first = last
+
+
+def _answer(body: schemas.TranslateRequest, texts: list[_Text]) -> dict[str, list[Any]]:
     answer: dict[str, list[Any]] = {}
     if body.source == "auto":
-        answer["detectedLanguage"] = detected = [
-            service.detect_source(" ".join(map(text_of, each)), body.target) for each in parts
-        ]
-        routes = [service.route(each.language, body.target) for each in detected]
-    else:
-        routes = [service.models.route(body.source, body.target)] * len(texts)
-    translated: list[list[Translation] | None] = [None] * len(texts)
-    moved: list[list[list[list[Fragment]]]] = [[]] * len(texts)
-    for route in filter(None, dict.fromkeys(routes)):
-        rows = [row for row, each in enumerate(routes) if each == route]
-        found, placed = models.translate(
-            route,
-            [part for row in rows for part in parts[row]],
-            glossary=service.glossary(body.glossary),
-            max_sentences=service.limits.sentences,
-            count=1 + body.alternatives,
-            with_confidence=body.confidence,
-        )
-        translations = iter(zip(found, placed, strict=True))
-        for row in rows:
-            pairs = [next(translations) for _ in parts[row]]
-            translated[row], moved[row] = [each for each, _ in pairs], [each for _, each in pairs]
-    ranked_texts = [
-        [text] if of_parts is None else _rank(markup, of_text)
-        for text, markup, of_parts, of_text in zip(texts, markups, translated, moved, strict=True)
-    ]
-    languages = [next((part.detected for part in each or () if part.detected), None) for each in translated]
-    if any(languages):
-        answer["detected"] = languages
+        answer["detectedLanguage"] = [text.language for text in texts]
+    detected = [text.detected for text in texts]
+    if any(detected):
+        answer["detected"] = detected
     if body.confidence:
-        answer["confidence"] = list(map(_mean_confidence, translated))
-        answer["sentences"] = [
-            [
-                {"translation": sentence.text, "confidence": sentence.confidence}
-                for part in of_parts or ()
-                for sentence in part.sentences
-            ]
-            for of_parts in translated
-        ]
-        answer["words"] = [[word for part in each or () for word in part.words] for each in translated]
-    answer["translatedText"] = [best for best, *_ in ranked_texts]
+        answer["confidence"] = [text.confidence for text in texts]
+        answer["sentences"] = [text.sentences for text in texts]
+        answer["words"] = [[word for part in text.translations for word in part.words] for text in texts]
+    ranked = [text.ranked for text in texts]
+    answer["translatedText"] = [best for best, *_ in ranked]
     if body.alternatives:
-        answer["alternatives"] = [others for _, *others in ranked_texts]
+        answer["alternatives"] = [others for _, *others in ranked]
     return answer
-
-
-def _mean_confidence(parts: Sequence[Translation] | None) -> float | None:
-    found = [part.confidence for part in parts or () if part.confidence is not None]
-    return round(fmean(found), 4) if found else None
 
 
 def _languages(
@@ -173,13 +224,6 @@ def _languages(
 ) -> tuple[Sequence[str], str]:
     """Which languages the target replaces where a document names its own."""
     return service.models.languages if body.source == "auto" else (body.source,), body.target
-
-
-def _rank(markup: Html | None, parts: Sequence[Sequence[Sequence[Fragment]]]) -> list[str]:
-    """The translations of a text from those of its parts, best first; parts with fewer repeat their last."""
-    ranks = range(max(map(len, parts), default=1))
-    rows = ([ranked[min(rank, len(ranked) - 1)] for ranked in parts] for rank in ranks)
-    return [text_of(row[0]) if markup is None else markup.with_texts(row) for row in rows]
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ class Entities(Safeguard):
         self._has_placeholders = config.data.augment.placeholders > 0
         self._languages = config.data.languages
         self._options = config.decoding
+        self._is_sampled = config.decoding.is_sampled
 
     def before(self, sentence: Sentence) -> Sentence:
         """The sentence with a span for each entity."""
@@ -88,7 +89,7 @@ class Entities(Safeguard):
             return _without_entities(sentence, Search())
         others = [hypothesis for hypothesis in sentence.hypotheses if hypothesis not in satisfied]
         sentence = replace(sentence, hypotheses=[*satisfied, *others])
-        is_kept = bool(sentence.target_prefix) or self._options.is_sampled
+        is_kept = bool(sentence.target_prefix) or self._is_sampled
         if is_kept or all(span.kind == "number" for span in carried):
             return sentence
         return _without_entities(sentence, Search(with_scores=True, is_greedy=True))

@@ -6,7 +6,12 @@ from ptenmt.translation.sentence import SegmentedText, Sentence
 
 
 class Safeguard:
-    """Changes nothing; a safeguard overrides the methods that it needs."""
+    """Changes nothing; a safeguard overrides the methods that it needs, and only these are called."""
+
+    @property
+    def methods(self) -> frozenset[str]:
+        """The names of the methods that this safeguard has of its own."""
+        return frozenset(vars(type(self)))
 
     def read(self, _texts: Sequence[str], segmented: list[SegmentedText]) -> list[SegmentedText]:
         """Texts before they are translated, in the order of their sentences."""

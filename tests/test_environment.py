@@ -1,0 +1,51 @@
+"""The tests run alike, whatever is set in the shell that starts them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HOSTILE = {
+    "COLUMNS": "20",
+    "FORCE_COLOR": "1",
+    "HTTPS_PROXY": "http://127.0.0.1:9",
+    "KERAS_BACKEND": "jax",
+    "LC_ALL": "pt_PT.ISO8859-1",
+    "NO_COLOR": "1",
+    "OMP_NUM_THREADS": "64",
+    "PTENMT_DEBUG": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONIOENCODING": "ascii",
+    "PYTHONPATH": "/nowhere",
+    "PYTHONUNBUFFERED": "1",
+    "PYTHONWARNINGS": "error",
+    "TF_CONFIG": "{}",
+    "TF_CPP_MIN_LOG_LEVEL": "0",
+    "XDG_CACHE_HOME": "/nowhere",
+}
+SET_LATER = {"KERAS_BACKEND", "TF_CPP_MIN_LOG_LEVEL", "XDG_CACHE_HOME"}
+"""By fixtures and by ptenmt."""
+FIRST_TEST = "test_of_the_environment_only_what_the_machine_needs_is_left"
+
+
+def test_of_the_environment_only_what_the_machine_needs_is_left() -> None:
+    assert os.environ.keys() & HOSTILE.keys() <= SET_LATER
+    assert Path.home().name.startswith("ptenmt-tests-")
+    program = "import sys; print(sys.flags.dont_write_bytecode, sys.stdout.write_through)"
+    started = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert started.stdout.split() == ["0", "False"]
+
+
+def test_variables_of_the_shell_do_not_reach_a_test() -> None:
+    test = f"{Path(__file__)}::{FIRST_TEST}"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    answer = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "--numprocesses=1", "-p", "no:cacheprovider", test],
+        cwd=Path(__file__).parents[1],
+        env=environment | HOSTILE,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stdout
+    assert "1 passed" in answer.stdout
