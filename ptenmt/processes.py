@@ -72,13 +72,23 @@ def parallel_map(
 
         threads = stack.enter_context(ThreadPoolExecutor(num_processes))
         stack.callback(threads.shutdown, cancel_futures=True)
-        pending: deque[tuple[_Item, Future[_Result]]] = deque()
-        for item in iterator:
-            pending.append((item, threads.submit(apply, item)))
-            if len(pending) > 2 * num_processes:
-                item, future = pending.popleft()
-                yield item, future.result()
-        yield from ((item, future.result()) for item, future in pending)
+        yield from _map_ahead(threads, apply, iterator, 2 * num_processes)
+
+
+def _map_ahead(
+    threads: ThreadPoolExecutor,
+    function: Callable[[_Item], _Result],
+    items: Iterable[_Item],
+    num_ahead: int,
+) -> Iterator[tuple[_Item, _Result]]:
+    """Apply a function to items in threads; yield items with results, in order."""
+    pending: deque[tuple[_Item, Future[_Result]]] = deque()
+    for item in items:
+        pending.append((item, threads.submit(function, item)))
+        if len(pending) > num_ahead:
+            first, future = pending.popleft()
+            yield first, future.result()
+    yield from ((item, future.result()) for item, future in pending)
 
 
 class _Worker:

@@ -33,7 +33,8 @@ def average(
         load_tensorflow(screen)
     path = average_run(run, last=last, best=best, to=to)
     averaged = Run(path)
-    of = ", ".join(averaged.facts()["averaged_from"]["checkpoints"])
+    origin = averaged.record({"averaged_from"}).averaged_from
+    of = ", ".join(origin.checkpoints if origin else ())
     if averaged.config().task == "next-word":
         purpose, command = "complete", ["complete", "--run", str(path), "TEXT"]
     else:

@@ -11,7 +11,7 @@ from ptenmt.cli.tables import print_table
 from ptenmt.config import DecodingConfig
 from ptenmt.config.schema import MIN_TEMPERATURE, NUM_SEEDS
 from ptenmt.inspection.figures import Table
-from ptenmt.runs import find_run
+from ptenmt.runs import Run, find_run
 from ptenmt.runs.history import NOTHING
 from ptenmt.tokenizers import SPECIAL_PIECES
 from ptenmt.translation.completion import Completer, held_out_loss
@@ -55,18 +55,26 @@ def complete(
     completer = Completer.load(found, screen.warn, checkpoint)
     if warning := completer.read(text).warning:
         screen.warn(warning)
-    known = completer.tokenizer.vocabulary_size - len(SPECIAL_PIECES)
-    shown = shown_perplexity(held_out_loss(found) if checkpoint == "best" else None)
-    quality = "" if shown == NOTHING else f"; perplexity {shown} on held-out text, unknown words excluded"
-    date = str(found.facts().get("trained"))[:10]
-    screen.say(f"{found.name}, trained {date}: vocabulary of {known:,} words{quality}")
+    screen.say(_description(found, completer, held_out_loss(found) if checkpoint == "best" else None))
     if top_k is not None or words is None:
-        likely = completer.next_words(text, top_k or _SHOWN_WORDS)
-        rows = [(each.word, f"{each.probability:.4f}") for each in likely]
-        print_table(Table(title=text, header=("next word", "probability"), rows=rows, numbers={1}))
+        _print_next_words(completer, text, top_k or _SHOWN_WORDS)
     if words is not None:
         with standard_output() as stream:
             stream.write(f"{text} {completer.complete(text, words, how)}\n")
+
+
+def _description(run: Run, completer: Completer, loss: float | None) -> str:
+    """The run in a line; ``loss`` is that of held-out text, if it is known."""
+    num_words = completer.tokenizer.vocabulary_size - len(SPECIAL_PIECES)
+    shown = shown_perplexity(loss)
+    quality = "" if shown == NOTHING else f"; perplexity {shown} on held-out text, unknown words excluded"
+    date = run.record().trained[:10]
+    return f"{run.name}, trained {date}: vocabulary of {num_words:,} words{quality}"
+
+
+def _print_next_words(completer: Completer, text: str, count: int) -> None:
+    rows = [(likely.word, f"{likely.probability:.4f}") for likely in completer.next_words(text, count)]
+    print_table(Table(title=text, header=("next word", "probability"), rows=rows, numbers={1}))
 
 
 def _decoding(

@@ -104,7 +104,7 @@ class Screen:
                     verb = "unpacking" if state.is_unpacking else "downloading"
                     self.say(f"{verb} {state.name} from {state.url}")
             progress.start()
-            done = "/".join(amount(each) for each in (state.done, state.total) if each is not None)
+            done = "/".join(amount(size) for size in (state.done, state.total) if size is not None)
             _update(progress, tasks[state.name], completed=state.done, total=state.total, amount=done)
 
         try:

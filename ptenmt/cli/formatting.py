@@ -70,7 +70,7 @@ def amount(num_bytes: float) -> str:
 
 def model_label(trained: "TrainedModel") -> str:
     """Which model it is: ``demo (BLEU 93.6 at step 1,512, trained 2026-11-22)``."""
-    info, date = trained.info, str(trained.run.facts().get("trained"))[:10]
+    info, date = trained.info, trained.run.record().trained[:10]
     score = (
         ""
         if info.score is None

@@ -9,13 +9,13 @@ from ptenmt.cli.formatting import amount, shown_perplexity
 from ptenmt.cli.options import RunToDescribe
 from ptenmt.cli.tables import print_facts, print_table
 from ptenmt.config import Config
-from ptenmt.config.epochs import EpochSteps
 from ptenmt.config.loading import flat_options
 from ptenmt.errors import RunError
 from ptenmt.inspection.figures import Table
 from ptenmt.runs import COMMANDS, UNITS, Run, find_run, list_runs
 from ptenmt.runs.directory import RUNS_FOLDER
 from ptenmt.runs.history import NOTHING, History, metric_name, metric_value
+from ptenmt.runs.record import RunRecord
 from ptenmt.runs.weights import best_weights, list_weights
 
 _SHOWN_FACTS = {"created", "trained", "versions", "data", "vocabulary_sizes", "parameters"}
@@ -43,17 +43,17 @@ def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Table:
     rows, tasks = [], set()
     for run in runs:
         try:
-            facts, config = run.facts(_SHOWN_FACTS), run.config()
+            record, config = run.record(_SHOWN_FACTS), run.config()
             history = History(run.path).validations()
         except RunError as error:
             warn(error.message)
             continue
-        epochs = _epochs(config, facts, history[-1]["step"]) if history else NOTHING
+        epochs = _epochs(config, record, history[-1]["step"]) if history else NOTHING
         best = _best_score([line["validation"] for line in history]) if run.has_weights else "no weights"
         is_default = run.has_weights and config.task not in tasks
         if is_default:
             tasks.add(config.task)
-        parameters, started = f"{facts['parameters']:,}", _time(facts["trained"])
+        parameters, started = f"{record.parameters:,}", _time(record.trained)
         rows.append((run.name + " *" * is_default, config.data.source, epochs, parameters, best, started))
     header = ("run", "data", "epoch", "parameters", "best score", "last started")
     title = f"{RUNS_FOLDER}, newest first; *: default without --run"
@@ -72,28 +72,26 @@ def _best_score(validations: Sequence[dict[str, Any]]) -> str:
 
 
 def _summary(run: Run) -> dict[str, str]:
-    facts, last = run.facts(_SHOWN_FACTS), History(run.path).last()
-    unit, sizes = UNITS[run.config().task], facts["vocabulary_sizes"]
+    record, last = run.record(_SHOWN_FACTS), History(run.path).last()
     latest = list_weights(run.weights_folder, "latest")  # saved together with the newest checkpoint
     rows = {
-        "format": str(facts["format_version"]),
-        "first started": _time(facts["created"]),
-        "last started": _time(facts["trained"]),
-        "versions": ", ".join(f"{name} {version}" for name, version in facts["versions"].items()),
-        unit: ", ".join(f"{part[unit]:,} {split}" for split, part in facts["data"].items()),
-        "data fingerprint": facts["data"]["train"]["fingerprint"][:16],
-        "vocabularies": " and ".join(f"{size:,}" for size in sizes),
-        "parameters": f"{facts['parameters']:,}",
+        "format": str(run.facts()["format_version"]),
+        "first started": _time(record.created),
+        "last started": _time(record.trained),
+        "versions": ", ".join(f"{name} {version}" for name, version in record.versions.items()),
+        UNITS[run.config().task]: ", ".join(f"{part.size:,} {split}" for split, part in record.data.items()),
+        "data fingerprint": record.data["train"].fingerprint[:16],
+        "vocabularies": " and ".join(f"{size:,}" for size in record.vocabulary_sizes),
+        "parameters": f"{record.parameters:,}",
     }
-    if "initialized_from" in facts:
-        rows["initialized from"] = facts["initialized_from"]
-    if "averaged_from" in facts:
-        origin = facts["averaged_from"]
-        rows["averaged from"] = f"{', '.join(origin['checkpoints'])} of {origin['run']}"
+    if record.initialized_from:
+        rows["initialized from"] = record.initialized_from
+    if (origin := record.averaged_from) is not None:
+        rows["averaged from"] = f"{', '.join(origin.checkpoints)} of {origin.run}"
     else:
         recorded = 0 if last is None else last["step"]
         step = max([recorded, *(info.step for info in latest)])
-        rows["progress"] = f"step {step:,}, epoch {_epochs(run.config(), facts, step)}"
+        rows["progress"] = f"step {step:,}, epoch {_epochs(run.config(), record, step)}"
     rows |= _best(run)
     if not run.has_weights:
         rows["weights"] = f"none: {COMMANDS[run.config().task]} cannot use this run"
@@ -107,10 +105,10 @@ def _summary(run: Run) -> dict[str, str]:
     return rows
 
 
-def _epochs(config: Config, facts: dict[str, Any], step: int) -> str:
-    if "steps_per_epoch" not in facts:
+def _epochs(config: Config, record: RunRecord, step: int) -> str:
+    per_epoch = record.steps_per_epoch
+    if per_epoch is None:
         return NOTHING
-    per_epoch = EpochSteps.from_fact(facts["steps_per_epoch"])
     total_steps = per_epoch.total(config.training.epochs, config.training.max_steps)
     return formatting.epochs_done(step, per_epoch, total_steps)
 

@@ -30,6 +30,7 @@ from ptenmt.runs import find_run
 
 _PAGE = ".html"
 _MAX_POSITIONS = 10_000
+_Block = Literal["encoder", "self", "cross"]
 
 
 def _output_option(*other_formats: str, help: str | None = None) -> Any:
@@ -68,10 +69,7 @@ def attention(
     screen: Screen,
     text: Sentence,
     target: Target = None,
-    block: Annotated[
-        Literal["encoder", "self", "cross"] | None,
-        typer.Option(show_default="cross; of a next-word model encoder"),
-    ] = None,
+    block: Annotated[_Block | None, typer.Option(show_default="cross; of a next-word model encoder")] = None,
     layer: Layer = None,
     head: Head = None,
     run: options.RunName = None,
@@ -97,13 +95,14 @@ def attention(
     page = output if output is not None and output.suffix.lower() == _PAGE else None
     if page and (block, layer, head) != (None, None, None):
         raise PtenmtError("a page shows all blocks, layers and heads", "leave out --block, --layer, --head")
-    found = attention_weights(Inspector(run, checkpoint=checkpoint, on_warning=screen.warn), text, target)
+    inspector = Inspector(run, checkpoint=checkpoint, on_warning=screen.warn)
+    weights = attention_weights(inspector, text, target)
     if page:
-        write_text(page, attention_page(found))
+        write_text(page, attention_page(weights))
         screen.say(f"written: {page}")
         return
     heads = _chosen_head(head or ("mean" if output is None else "all"))
-    title, panels = attention_panels(found, block=block, layer=layer, head=heads)
+    title, panels = attention_panels(weights, block=block, layer=layer, head=heads)
     show(panels, output, screen, title=title, columns=MAX_PANELS_IN_A_ROW)
 
 

@@ -179,9 +179,7 @@ def serve(
     if add_key is not None:
         _print_new_key(keys, add_key)
         return
-    _check_packages()
-    if requests_per_minute and keys is None:
-        raise ConfigError("--requests-per-minute needs --keys FILE")
+    _check(keys, requests_per_minute)
     from ptenmt.server.models import Models
     from ptenmt.server.process import log_to_stderr, serve as run_server
     from ptenmt.server.service import Service
@@ -236,7 +234,10 @@ def _speakers(screen: Screen, log_format: str) -> tuple[Callable[[str], None], C
     return logger.info, logger.warning
 
 
-def _check_packages() -> None:
+def _check(keys: Path | None, requests_per_minute: int | None) -> None:
+    """Refuse options that need others, and an installation that lacks packages."""
+    if requests_per_minute and keys is None:
+        raise ConfigError("--requests-per-minute needs --keys FILE")
     for package in _PACKAGES:
         if importlib.util.find_spec(package) is None:
             raise PtenmtError(

@@ -112,8 +112,10 @@ class TranslationJob:
             if self.as_json:
                 translations = with_confidence(self.translator, translations)
             lines = "".join(map(self.lines, translations))
-            languages = [each.detected for each in translations]
-            yield OutputChunk([each.source for each in translations], lines, languages=languages)
+            languages = [translation.detected for translation in translations]
+            yield OutputChunk(
+                [translation.source for translation in translations], lines, languages=languages
+            )
 
     def lines(self, translation: Translation) -> str:
         """Format a translation, with its line end."""
@@ -122,8 +124,11 @@ class TranslationJob:
         if not self.num_rows:
             return f"{self._text(translation)}\n"
         ranked = [translation, *translation.alternatives][: self.num_rows]
-        figures = [each.score if each.probability is None else each.probability for each in ranked]
-        texts = [" ".join(self._text(each).split()) for each in ranked]
+        figures = [
+            translation.score if translation.probability is None else translation.probability
+            for translation in ranked
+        ]
+        texts = [" ".join(self._text(translation).split()) for translation in ranked]
         rows = [f"{figure:.4f}\t{text}" for figure, text in zip(figures, texts, strict=True)]
         rows += ["\t"] * (self.num_rows - len(rows))
         return "".join(f"{rank}\t{row}\n" for rank, row in enumerate(rows, start=1))

@@ -133,7 +133,7 @@ class AugmentedPairs:
         """A random row of the same file, of at most ``limit`` tokens and if possible not much fewer."""
         file = int(np.searchsorted(self._ends, row, side="right"))
         start, end = int(self._starts[file]), int(self._ends[file])
-        rows, lengths = (each[start:end] for each in self._by_length)
+        rows, lengths = (column[start:end] for column in self._by_length)
         first, last = np.searchsorted(lengths, (_SHORTEST_FILL * limit, limit), side="right").tolist()
         if first == last:
             first = 0

@@ -200,7 +200,7 @@ def _entry(name: str, data: DataConfig) -> Any:
     index = _index().INDEX
     entry = next((index[identity] for identity in _identities(name) if identity in index), None)
     if entry is None:
-        known = (str(each.did) for each in _entries(_tags(data.source_language, data.target_language)))
+        known = (str(entry.did) for entry in _entries(_tags(data.source_language, data.target_language)))
         raise DataError(
             f"there is no corpus {name}{did_you_mean(name, known, num=3)}",
             f"list all: ptenmt corpora --languages {data.source_language}-{data.target_language}",

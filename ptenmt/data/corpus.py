@@ -202,10 +202,8 @@ def _write_training_pairs(folder: Path, sources: "Sources", seed: int) -> dict[s
         left: Iterator[NumberedChunk] = (
             (number, reports[number].apply(chunk, unseen)) for number, chunk in filtered
         )
-        if data.limit is not None:  # how many pairs the filters leave is known when all are read
-            every = Path(spool) / "every"
-            every.mkdir()
-            left = _limited(write_texts(every, left, len(reports)), data.limit)
+        if data.limit is not None:
+            left = _limited(left, data.limit, len(reports), Path(spool))
         final = ((number, _directed(data, chunk, files[number].tag)) for number, chunk in left)
         train = write_texts(folder, final, len(reports))
     for report, size in zip(reports, train.sizes, strict=True):
@@ -246,9 +244,16 @@ def _directed(data: DataConfig, pairs: list[SentencePair], tag: str | None = Non
     return [(f"{tag} {source}", target) for source, target in pairs] if tag else pairs
 
 
-def _limited(stored: TextPairs, limit: int) -> Iterator[NumberedChunk]:
-    """Yield this many of the stored pairs, evenly spaced over all files."""
-    first = 0
+def _limited(
+    chunks: Iterable[NumberedChunk], limit: int, num_files: int, folder: Path
+) -> Iterator[NumberedChunk]:
+    """Yield this many of the pairs, evenly spaced over all files; they are stored in a folder meanwhile.
+
+    How many pairs the filters leave is known when all are read.
+    """
+    every = folder / "every"
+    every.mkdir()
+    stored, first = write_texts(every, chunks, num_files), 0
     for number in range(len(stored.sizes)):
         for chunk in stored.chunks(number):
             yield number, list(_evenly_spaced(chunk, limit, len(stored), first))

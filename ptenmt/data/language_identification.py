@@ -63,7 +63,7 @@ class LanguageCheck:
 
     def accepts(self, texts: Sequence[str], language: str) -> np.ndarray:
         """Return whether each text may be in a language, bool [texts]; when in doubt it may."""
-        return np.array([each is None for each in self.foreign(texts, language)], bool)
+        return np.array([language_found is None for language_found in self.foreign(texts, language)], bool)
 
     def foreign(self, texts: Sequence[str], language: str) -> list[str | None]:
         """Return of each text its language, if it is surely not in this one."""

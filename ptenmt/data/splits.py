@@ -33,7 +33,7 @@ def split_off(
         for split, count in wanted.items():
             drawn[split] = ranked[:count]
             taken = [{bare_text(pair[side]) for pair in drawn[split]} for side in (0, 1)]
-            ranked = [each for each in ranked if all(bare_text(each[at]) not in taken[at] for at in (0, 1))]
+            ranked = [pair for pair in ranked if all(bare_text(pair[at]) not in taken[at] for at in (0, 1))]
         if are_all or all(len(drawn[split]) == count for split, count in wanted.items()):
             return drawn
         num_candidates *= 4

@@ -206,7 +206,7 @@ class _Cases:
         words = self._random.sample(self._words, min(_NUM_PROVOKED, len(self._words)))
         made_up = ("".join(self._random.sample(word, len(word))) for word in words)
         texts = ["(Palmas)", *words, *(f"({word.capitalize()})" for word in words), *made_up]
-        texts += [each.upper() for each in self._sources[:_NUM_PROVOKED]]
+        texts += [source.upper() for source in self._sources[:_NUM_PROVOKED]]
         for word in words:
             numbers = (str(self._random.randint(1, 999)) for _ in range(self._random.randint(5, 20)))
             texts.append(f"{word.capitalize()}: {', '.join(numbers)}.")

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from ptenmt.config import TaskName
-from ptenmt.config.epochs import EpochSteps
 from ptenmt.config.loading import flat_options, without_paths
 from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.errors import RunError
 from ptenmt.evaluation.evaluation import held_out_test_set
 from ptenmt.evaluation.systems import LoadOptions, SearchFacts, System
 from ptenmt.progress import OnProgress
-from ptenmt.runs import UNITS, Run, find_run
+from ptenmt.runs import Run, find_run
 from ptenmt.runs.history import History
 from ptenmt.runs.weights import list_weights
 from ptenmt.scoring.scores import Difference, Scorer
@@ -134,7 +133,7 @@ def _score(
 
 
 def _summarize(run: Run, name: str) -> RunSummary:
-    facts, config = run.facts(_NEEDED_FACTS), run.config()
+    record, config = run.record(_NEEDED_FACTS), run.config()
     history = History(run.path)
     curve, validations = history.curve(), history.validations()
     last, best = history.last(), history.best(config.validation.metric)
@@ -148,11 +147,11 @@ def _summarize(run: Run, name: str) -> RunSummary:
     return RunSummary(
         run=name,
         options=flat_options(without_paths(config)),
-        parameters=facts["parameters"],
-        pairs=facts["data"]["train"][UNITS[config.task]],
-        fingerprints={split: part["fingerprint"] for split, part in facts["data"].items()},
+        parameters=record.parameters,
+        pairs=record.data["train"].size,
+        fingerprints={split: part.fingerprint for split, part in record.data.items()},
         steps=steps,
-        epochs=None if steps is None else EpochSteps.from_fact(facts["steps_per_epoch"]).position(steps),
+        epochs=None if steps is None else run.steps_per_epoch().position(steps),
         seconds=max(times, default=None),
         tokens_per_second=tokens_per_second,
         best_step=None if best is None else best["step"],

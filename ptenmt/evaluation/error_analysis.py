@@ -203,11 +203,11 @@ def _values(
         missing = dict.fromkeys(_SCALES, "no run is given, so the vocabulary is unknown")
         return missing | {"source length": [len(text.split()) for text in texts]}
     counts, most = sources.training_counts or {}, _SCALES["word rarity"][1][-1]
-    rarest = [min((counts.get(word.lower(), 0) for word in each), default=most) for each in sources.words]
+    rarest = [min((counts.get(word.lower(), 0) for word in words), default=most) for words in sources.words]
     return {
         "source length": [len(text.split()) for text in sources.texts],
         "word rarity": sources.missing or rarest,
-        "split words": [sources.num_split(each) / max(len(each), 1) for each in sources.words],
+        "split words": [sources.num_split(words) / max(len(words), 1) for words in sources.words],
     }
 
 
@@ -226,7 +226,7 @@ def _divided(title: str, values: Sequence[float] | str, scorer: Scorer, statisti
 
 
 def _word_coverage(sources: SourceWords) -> WordCoverage:
-    words = [word for each in sources.words for word in each]
+    words = [word for sentence in sources.words for word in sentence]
     unknown = Counter(word for word in words if UNK in sources.ids[word])
     counts = sources.training_counts
     return WordCoverage(
@@ -234,7 +234,7 @@ def _word_coverage(sources: SourceWords) -> WordCoverage:
         num_unknown=unknown.total(),
         num_split=sources.num_split(words),
         num_unseen=None if counts is None else sum(not counts.get(word.lower()) for word in words),
-        num_sentences_with_unknown=sum(not unknown.keys().isdisjoint(each) for each in sources.words),
+        num_sentences_with_unknown=sum(not unknown.keys().isdisjoint(words) for words in sources.words),
         unknown=dict(unknown.most_common(_MAX_UNKNOWN_SHOWN)),
     )
 

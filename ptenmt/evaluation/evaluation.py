@@ -123,7 +123,7 @@ def json_facts(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: json_facts(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
-        return [json_facts(each) for each in value]
+        return [json_facts(entry) for entry in value]
     return value
 
 
@@ -164,6 +164,11 @@ class EvaluationRequest:
             return cls(run=found, split=None, files=files, test_set=test_set, options=options)
         test_set = held_out_test_set(found, split, options)
         return cls(run=found, split=split, files=files, test_set=test_set, options=options)
+
+    @property
+    def name(self) -> str:
+        """What is scored: a file of translations, or a run."""
+        return str(self.files.hypotheses or (self.run and self.run.name))
 
     @property
     def pairs_name(self) -> str:
@@ -348,7 +353,7 @@ def _scored(
     source_words = _source_words(request, on_progress)
     errors = analyse_errors(sentences, scorers["detokenized"], statistics["detokenized"], source_words)
     return Evaluation(
-        name=str(request.files.hypotheses or (run and run.name)),
+        name=request.name,
         folder=None if run is None else str(run.path),
         checkpoint=results.checkpoint,
         split=request.split,

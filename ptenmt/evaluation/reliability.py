@@ -37,7 +37,9 @@ class Reliability:
     @classmethod
     def measure(cls, system: System, output: Hypotheses, references: References) -> "Reliability | None":
         """Compare the confidences and scores of a run's translations; None if none has a confidence."""
-        confidences = [each.confidence for each in with_confidence(system.translator, output.translations)]
+        confidences = [
+            translation.confidence for translation in with_confidence(system.translator, output.translations)
+        ]
         pairs = zip(confidences, _chrf(output.texts, references), strict=True)
         known = np.array([pair for pair in pairs if pair[0] is not None], float)  # [N, 2]
         return cls.of_values(*known.T) if len(known) else None

@@ -6,7 +6,7 @@
 import math
 import platform
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from difflib import SequenceMatcher
@@ -290,18 +290,18 @@ def _describe_line(line: Line) -> str:
 def _setup(evaluation: Evaluation, run: Run | None, environment: dict[str, str]) -> Table:
     rows: list[tuple[str, str]] = []
     if run is not None:
-        facts = run.facts({"data", "parameters"})
-        trained = facts.get("trained")
+        record = run.record({"data", "parameters"})
+        trained = record.trained
         date = f"{trained[:16].replace('T', ' ')} UTC" if trained else "interrupted or still running"
         rows = [
             ("run", str(evaluation.folder)),
-            ("parameters", f"{facts['parameters']:,}"),
+            ("parameters", f"{record.parameters:,}"),
             ("trained", date),
-            ("trained with", _joined(facts.get("versions", {}))),
+            ("trained with", _joined(record.versions)),
         ]
         rows += [
-            (f"fingerprint of the run's {split} pairs", f"{part['fingerprint']} ({part['pairs']:,})")
-            for split, part in facts["data"].items()
+            (f"fingerprint of the run's {split} pairs", f"{part.fingerprint} ({part.size:,})")
+            for split, part in record.data.items()
         ]
     if evaluation.checkpoint is not None:
         rows.append(("weights", evaluation.checkpoint))
@@ -314,7 +314,7 @@ def _setup(evaluation: Evaluation, run: Run | None, environment: dict[str, str])
     return Table(title="Setup", rows=[*rows, ("report", _joined(environment))])
 
 
-def _joined(facts: dict[str, str]) -> str:
+def _joined(facts: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {value}" for name, value in facts.items())
 
 

@@ -55,7 +55,10 @@ class Sweep:
     @property
     def fastest(self) -> SweepSetting:
         """The fastest setting that is not significantly worse than the best."""
-        return min((each for each in self.settings if not each.is_worse), key=lambda each: each.seconds)
+        return min(
+            (setting for setting in self.settings if not setting.is_worse),
+            key=lambda setting: setting.seconds,
+        )
 
 
 def sweep(

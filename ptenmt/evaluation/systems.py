@@ -98,7 +98,7 @@ class System:
         if sources is None or prepared is None:
             raise ValueError("a test set without sources cannot be translated")
         configs = test_set.data, self.translator.config.data
-        form, own_form = ((preparation_options(each), each.languages) for each in configs)
+        form, own_form = ((preparation_options(config), config.languages) for config in configs)
         is_prepared_alike = form == own_form
         started = time.perf_counter()
         translations: dict[int, Translation] = {}

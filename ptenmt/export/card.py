@@ -56,10 +56,8 @@ def model_card(trained: TrainedModel, usage: str, *, extra: str = "") -> str:
     config, facts = without_paths(trained.config), trained.run.facts()
     source, target = map(language_name, config.data.languages)
     lines = History(trained.run.path).validations()
-    corpora = [entry.strip() for each in facts.get("corpora", []) for entry in each["bibtex"]]
+    corpora = [entry.strip() for corpus in facts.get("corpora", []) for entry in corpus["bibtex"]]
     files = config.data.train or ([CorpusFile(path=config.data.path)] if config.data.path else [])
-    scorer = Scorer("detokenized", [["a"]], ("BLEU", "chrF"))
-    scorer.values(["a"])  # before that there are no signatures
     card = card_text(
         "card.md",
         name=trained.run.name,
@@ -77,12 +75,7 @@ def model_card(trained: TrainedModel, usage: str, *, extra: str = "") -> str:
         citations=dict.fromkeys(corpora),
         # The validation of these weights, or else the last one.
         line=next((line for line in lines[::-1] if line["step"] == trained.info.step), lines and lines[-1]),
-        scored=[
-            ("bleu", "BLEU", 1, f"sacreBLEU, `{scorer.signature('BLEU')}`"),
-            ("chrf", "chrF", 1, f"sacreBLEU, `{scorer.signature('chrF')}`"),
-            ("loss", "loss", 3, "nats per token, teacher-forced"),
-            ("accuracy", "token accuracy", 3, "teacher-forced"),
-        ],
+        scored=_scored_metrics(),
         versions=versions(),
         nothing=NOTHING,
         options=_options(config),
@@ -91,6 +84,18 @@ def model_card(trained: TrainedModel, usage: str, *, extra: str = "") -> str:
         Path=Path,
     )
     return re.sub(r"\n{3,}", "\n\n", card).rstrip() + "\n"
+
+
+def _scored_metrics() -> list[tuple[str, str, int, str]]:
+    """The scores of a validation: key, name, digits, and how they are computed."""
+    scorer = Scorer("detokenized", [["a"]], ("BLEU", "chrF"))
+    scorer.values(["a"])  # before that there are no signatures
+    return [
+        ("bleu", "BLEU", 1, f"sacreBLEU, `{scorer.signature('BLEU')}`"),
+        ("chrf", "chrF", 1, f"sacreBLEU, `{scorer.signature('chrF')}`"),
+        ("loss", "loss", 3, "nats per token, teacher-forced"),
+        ("accuracy", "token accuracy", 3, "teacher-forced"),
+    ]
 
 
 def _options(config: Config) -> str:

@@ -84,7 +84,7 @@ def choose_layer(trained: TrainedModel, pairs: Sequence[SentencePair]) -> int:
                 (words[1], tokenizers.target.pieces(target[row, 1:].tolist())),
             )
             heads = [attention[weights_name("cross", layer)][row] for layer in layers]  # [H, T, S] each
-            of_layers = [word_weights(each.mean(axis=0), *sides) for each in heads]
+            of_layers = [word_weights(weights.mean(axis=0), *sides) for weights in heads]
             for word in _sure_words(*pair):
                 place, wanted = words[1].index(word), words[0].index(word)
                 linked = [int(np.argmax(weights[place])) == wanted for weights in of_layers]
@@ -92,7 +92,7 @@ def choose_layer(trained: TrainedModel, pairs: Sequence[SentencePair]) -> int:
     default = default_alignment_layer(config.num_decoder_layers)
     if sum(map(len, hits.values())) < _MIN_SURE_WORDS:
         return default
-    shares = np.mean([np.mean(each, axis=0) for each in hits.values()], axis=0)  # [layers]
+    shares = np.mean([np.mean(of_word, axis=0) for of_word in hits.values()], axis=0)  # [layers]
     return max(layers, key=lambda layer: (shares[layer - 1], layer == default))
 
 

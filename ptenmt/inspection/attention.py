@@ -113,7 +113,7 @@ def attention_panels(
         HeatMap(
             title=of_heads,
             values=values,
-            high=float(max(each.max() for each in heads.values())),
+            high=float(max(weights.max() for weights in heads.values())),
             palette=palette,
             row_labels=found.source_pieces if block == "encoder" else found.written_pieces,
             column_labels=found.target_pieces if block == "self" else found.source_pieces,

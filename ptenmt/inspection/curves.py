@@ -7,7 +7,6 @@ from typing import Any, Literal
 import numpy as np
 
 from ptenmt.config import Config, TrainingConfig
-from ptenmt.config.epochs import EpochSteps
 from ptenmt.config.schedule import learning_rate, num_warmup_steps
 from ptenmt.errors import ConfigError, PtenmtError, RunError
 from ptenmt.inspection.figures import Line, LinePlot
@@ -46,7 +45,7 @@ def history_plots(
     records = [_RunRecords(run, axis) for run in runs]
     plots = []
     for quantity in quantities or QUANTITIES:
-        found = [each.lines(quantity) for each in records]
+        found = [record.lines(quantity) for record in records]
         lines = [
             replace(
                 line,
@@ -75,7 +74,7 @@ class _RunRecords:
     def __init__(self, run: Run, axis: Axis) -> None:
         history = History(run.path)
         self._axis = axis
-        self._steps_per_epoch = EpochSteps.from_fact(run.facts({"steps_per_epoch"})["steps_per_epoch"])
+        self._steps_per_epoch = run.steps_per_epoch()
         self._curve, self._validations = history.curve(), history.validations()
         if not self._curve and not self._validations:
             raise RunError(
@@ -88,10 +87,10 @@ class _RunRecords:
         lines = []
         if quantity in ("loss", "accuracy", "rate", "speed"):
             key = "learning_rate" if quantity == "rate" else quantity
-            values = self._speeds() if quantity == "speed" else [each[key] for each in self._curve]
+            values = self._speeds() if quantity == "speed" else [point[key] for point in self._curve]
             lines.append(self._line("training", self._curve, values))
         if quantity not in ("rate", "speed"):
-            scores = [each["validation"].get(quantity) for each in self._validations]
+            scores = [line["validation"].get(quantity) for line in self._validations]
             lines.append(self._line("validation", self._validations, scores))
         return [line for line in lines if np.isfinite(line.y).any()]
 
@@ -101,7 +100,7 @@ class _RunRecords:
 
     def _speeds(self) -> list[float]:
         """Real target tokens per second of training, without validation and saving."""
-        seconds = [each["seconds"]["data"] + each["seconds"]["step"] for each in self._curve]
+        seconds = [point["seconds"]["data"] + point["seconds"]["step"] for point in self._curve]
         return [
             each["tokens"] / duration
             for each, duration in zip(self._curve, np.diff(seconds, prepend=0.0), strict=True)
@@ -109,13 +108,13 @@ class _RunRecords:
 
     def _places(self, records: Sequence[_Record]) -> np.ndarray:
         """The x coordinates of records."""
-        steps = np.array([each["step"] for each in records], float)
+        steps = np.array([record["step"] for record in records], float)
         if self._axis == "epochs":
-            return np.array([self._steps_per_epoch.position(each["step"]) for each in records], float)
+            return np.array([self._steps_per_epoch.position(record["step"]) for record in records], float)
         if self._axis == "steps":
             return steps
         # A validation after the record of the same step has taken longer.
-        seconds = {each["step"]: sum(each["seconds"].values()) for each in [*self._curve, *self._validations]}
+        seconds = {line["step"]: sum(line["seconds"].values()) for line in [*self._curve, *self._validations]}
         return np.array([seconds[int(step)] / 60 for step in steps], float)
 
 

@@ -131,7 +131,7 @@ def save_figure(figure: Figure, file: str | Path, on_warning: Callable[[str], No
     with _style(), warnings.catch_warnings(record=True) as found:
         warnings.filterwarnings("always", _MISSING_GLYPH, UserWarning)
         figure.savefig(content, format=extension, dpi=_DPI, bbox_inches="tight", metadata=_UNDATED[extension])
-    for message in dict.fromkeys(str(each.message) for each in found):
+    for message in dict.fromkeys(str(warning.message) for warning in found):
         on_warning(f"{file}: {message}")
     write_bytes(file, content.getvalue())
 

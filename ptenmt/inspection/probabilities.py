@@ -62,23 +62,23 @@ def token_probabilities(
 
 def probability_bars(found: Sequence[TokenProbability]) -> Bars:
     """A bar per token, the runners-up beside it."""
-    most = max((len(each.runners_up) for each in found), default=0)
+    most = max((len(token.runners_up) for token in found), default=0)
     listed = "runners-up" if most <= MAX_DRAWN else f"first {MAX_DRAWN} of {most} runners-up"
     return Bars(
         title="Probability of each token, given those before it",
         value_name=f"probability; to the right the {listed}" if most else "probability",
-        names=[each.piece for each in found],
-        values=[each.probability for each in found],
-        notes=[_runners_up_text(each.runners_up[:MAX_DRAWN]) for each in found],
+        names=[token.piece for token in found],
+        values=[token.probability for token in found],
+        notes=[_runners_up_text(token.runners_up[:MAX_DRAWN]) for token in found],
     )
 
 
 def probability_table(found: Sequence[TokenProbability]) -> Table:
     """The probabilities in figures, with ranks and entropies."""
     rows = []
-    for each in found:
-        numbers = (_percent(each.probability), str(each.rank), f"{each.entropy:.2f}")
-        rows.append((each.piece, *numbers, _runners_up_text(each.runners_up)))
+    for token in found:
+        numbers = (_percent(token.probability), str(token.rank), f"{token.entropy:.2f}")
+        rows.append((token.piece, *numbers, _runners_up_text(token.runners_up)))
     return Table(
         title="Probability of each token, given those before it (entropy in nats)",
         header=("token", "probability", "rank", "entropy", "runners-up"),

@@ -7,7 +7,7 @@ import numpy as np
 from ptenmt.errors import DataError
 from ptenmt.inspection.figures import HeatMap, Panel, Table
 from ptenmt.inspection.inspector import Inspector
-from ptenmt.tokenizers import PAD, UNK
+from ptenmt.tokenizers import PAD, UNK, Tokenizer
 
 MAX_ONE_HOT = 40
 """Labels of a larger vocabulary are not shown one-hot."""
@@ -49,20 +49,21 @@ def token_panels(
         _mask_panel("Look-ahead mask", causal_mask, input_pieces, input_pieces),
         _mask_panel("Look-ahead and padding mask", causal_mask & target_mask, input_pieces, input_pieces),
     ]
-    size = tokenizers.target.vocabulary_size
-    if size <= MAX_ONE_HOT:
-        panels.append(
-            HeatMap(
-                title="Labels, one-hot",
-                values=np.eye(size, dtype=int)[labels],
-                row_name="label",
-                column_name="vocabulary",
-                row_labels=label_pieces,
-                column_labels=tokenizers.target.vocabulary,
-                has_numbers=True,
-            )
-        )
+    if tokenizers.target.vocabulary_size <= MAX_ONE_HOT:
+        panels.append(_one_hot_panel(labels, tokenizers.target))
     return panels
+
+
+def _one_hot_panel(labels: Sequence[int], tokenizer: Tokenizer) -> HeatMap:
+    return HeatMap(
+        title="Labels, one-hot",
+        values=np.eye(tokenizer.vocabulary_size, dtype=int)[labels],
+        row_name="label",
+        column_name="vocabulary",
+        row_labels=tokenizer.pieces(labels),
+        column_labels=tokenizer.vocabulary,
+        has_numbers=True,
+    )
 
 
 def _padded(ids: Sequence[int], length: int | None) -> list[int]:

@@ -114,7 +114,10 @@ def distil(
     on_progress("reading", 0, 1)
     untagged = tuple(replace(file, tag=None) for file in config.data.train)
     corpus = load_corpus(replace(config.data, train=untagged), config.seed)
-    facts: dict[str, Any] = {"teachers": [each.facts() for each in loaded], "pairs": corpus.train.fingerprint}
+    facts: dict[str, Any] = {
+        "teachers": [teacher.facts() for teacher in loaded],
+        "pairs": corpus.train.fingerprint,
+    }
     cache = corpus_cache(config.data.cache_dir).folder
     n_best = cache / f"n-best-{json_checksum(facts)[:16]}.jsonl.gz"
     held_out = [fingerprint(corpus.validation), fingerprint(corpus.test)]
@@ -302,7 +305,7 @@ def _translate(teachers: Sequence[Teacher], corpus: Corpus, file: Path, on_progr
 
     def start(sources: list[str]) -> Callable[[], str]:
         lists = partial(joint_n_best, teachers, sources, show)
-        return lambda: "".join(f"{json.dumps(each, ensure_ascii=False)}\n" for each in lists())
+        return lambda: "".join(f"{json.dumps(n_best, ensure_ascii=False)}\n" for n_best in lists())
 
     def resumed(num_sources: int) -> None:
         nonlocal num_done
@@ -376,7 +379,7 @@ def _is_resumable(run: Run, student: Config, pairs: str, fresh: bool) -> bool:
     """As ``is_resumable``; RunError also if the student learned from other distilled pairs, or from none."""
     if not fresh and run.checkpoints():
         ways_out = "distil beside it with --run NAME, or start over with --fresh"
-        learned = run.facts().get("distilled_from")
+        learned = run.record().distilled_from
         if learned is None:
             raise RunError(f"{run.path} was not trained by ptenmt distil", ways_out)
         if learned.get("pairs", pairs) != pairs:
@@ -389,7 +392,9 @@ def _is_resumable(run: Run, student: Config, pairs: str, fresh: bool) -> bool:
 
 def _origin(data: DataConfig, teachers: Sequence[Run], **options: Any) -> dict[str, Any]:
     """Facts of the student: its teachers, and the public corpora that it or they learned from."""
-    known = chain(fetch_corpora(data), *(teacher.facts().get("corpora", []) for teacher in teachers))
+    known = chain(fetch_corpora(data), *(teacher.record().corpora for teacher in teachers))
     corpora = {corpus["name"]: corpus for corpus in known}
-    facts = {"distilled_from": {"teachers": [str(each.path.absolute()) for each in teachers], **options}}
+    facts = {
+        "distilled_from": {"teachers": [str(teacher.path.absolute()) for teacher in teachers], **options}
+    }
     return {**facts, "corpora": [*corpora.values()]} if corpora else {**facts}

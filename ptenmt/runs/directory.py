@@ -16,7 +16,7 @@ import json
 import logging
 import os
 import platform
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,8 +28,10 @@ import yaml
 
 from ptenmt.atomic_files import check_writable, held, json_text, make_folder, output_errors, write_text
 from ptenmt.config import Config, TaskName
+from ptenmt.config.epochs import EpochSteps
 from ptenmt.config.loading import build_config, dump_config
 from ptenmt.errors import ConfigError, RunError
+from ptenmt.runs.record import RunRecord
 
 FORMAT_VERSION = 1
 RUNS_FOLDER = Path("checkpoints")
@@ -132,10 +134,24 @@ class Run:
             raise RunError(f"{file} is damaged: it lacks {', '.join(missing)}", _COPY_HINT)
         return facts
 
+    def record(self, needed: Collection[str] = ()) -> RunRecord:
+        """``run.json``, typed; arguments and errors as of ``facts``."""
+        facts = self.facts(needed)
+        try:
+            return RunRecord.from_facts(facts)
+        except (TypeError, ValueError, KeyError, AttributeError) as error:
+            raise RunError(f"{self.path / 'run.json'} is damaged: {error}", _COPY_HINT) from error
+
     def data_fingerprint(self, split: str) -> str | None:
         """The fingerprint of a split when the run was trained, if it is known."""
-        fingerprint = self.facts().get("data", {}).get(split, {}).get("fingerprint")
-        return None if fingerprint is None else str(fingerprint)
+        data = self.record().data
+        return data[split].fingerprint or None if split in data else None
+
+    def steps_per_epoch(self) -> EpochSteps:
+        """The steps of its epochs; RunError if the run does not say."""
+        steps = self.record({"steps_per_epoch"}).steps_per_epoch
+        assert steps is not None
+        return steps
 
     def config(self) -> Config:
         """The options this run was trained with; raises RunError if ``config.yaml`` is damaged."""
@@ -178,7 +194,7 @@ class Run:
         make_folder(self.path)
         now = datetime.now(UTC).isoformat(timespec="microseconds")
         old = self.facts() if (self.path / "run.json").exists() else {}
-        kept = {name: old[name] for name in ("created", "alignment_layer") if name in old}
+        kept = {name: old[name] for name in ("created", "alignment_layer", "output_ids") if name in old}
         own = {"format_version": FORMAT_VERSION, "created": now, "trained": now, "versions": versions()}
         self._write_facts(own | facts | own | kept)
         write_text(self.path / "config.yaml", dump_config(config))
@@ -186,6 +202,10 @@ class Run:
     def record_alignment_layer(self, layer: int) -> None:
         """Add to ``run.json`` which layer aligns words, see ``TrainedModel``; raises OutputError."""
         self._write_facts(self.facts() | {"alignment_layer": layer})
+
+    def record_output_ids(self, ids: Iterable[int]) -> None:
+        """Add to ``run.json`` which target tokens search generates, as bits; raises OutputError."""
+        self._write_facts(self.facts() | {"output_ids": f"{sum(1 << token for token in set(ids)):x}"})
 
     def _write_facts(self, facts: dict[str, Any]) -> None:
         write_text(self.path / "run.json", json_text(facts, indent=2) + "\n")
@@ -301,7 +321,7 @@ def list_runs(on_unreadable: Callable[[str], None] = lambda _reason: None) -> li
     for file in sorted(RUNS_FOLDER.glob("[!.]*/run.json")):
         run = Run(file.parent)
         try:
-            runs.append((str(run.facts().get("trained")), run))
+            runs.append((run.record().trained, run))
         except RunError as error:
             on_unreadable(error.message)
     return [run for _, run in sorted(runs, key=lambda dated: dated[0], reverse=True)]

@@ -81,7 +81,7 @@ def rank(metric: str, score: float | None, loss: float | None) -> tuple[float, f
     by_score = math.nan if score is None else score
     by_loss = math.nan if loss is None else loss
     ranks = (-by_score if metric == "loss" else by_score, -by_loss)
-    return tuple(-math.inf if math.isnan(each) else each for each in ranks)  # type: ignore[return-value]
+    return tuple(-math.inf if math.isnan(value) else value for value in ranks)  # type: ignore[return-value]
 
 
 def perplexity(loss: float | None) -> float | None:

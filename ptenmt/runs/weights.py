@@ -61,7 +61,11 @@ class WeightsInfo:
 def model_fingerprint(config: ModelConfig) -> str:
     """Identify a model by those of its options that differ from their defaults."""
     options = asdict(config)
-    changed = {each.name: options[each.name] for each in fields(config) if options[each.name] != each.default}
+    changed = {
+        option.name: options[option.name]
+        for option in fields(config)
+        if options[option.name] != option.default
+    }
     return json_checksum(changed)[:16]
 
 

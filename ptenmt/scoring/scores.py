@@ -121,7 +121,11 @@ class Scorer:
         rows = zip(hypotheses, zip(*self._references, strict=True), strict=True)
         metric = self._metrics[name]
         return [
-            float(metric.sentence_score(text, [each for each in references if each is not None]).score)
+            float(
+                metric.sentence_score(
+                    text, [reference for reference in references if reference is not None]
+                ).score
+            )
             for text, references in rows
         ]
 

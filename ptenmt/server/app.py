@@ -40,24 +40,15 @@ def make_app(
         yield
         service.stop()
 
+    directions = ", ".join(direction.name for direction in service.models.directions.values())
     app = FastAPI(
         title="ptenmt",
         version=__version__,
-        description=f"Translates {', '.join(each.name for each in service.models.directions.values())}.",
+        description=f"Translates {directions}.",
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
-        exception_handlers={
-            Refusal: _error_handler(lambda error: error),
-            # Unknown route or method, or a malformed form.
-            HTTPException: _error_handler(
-                lambda it: Refusal(str(it.detail), it.status_code, headers=it.headers)
-            ),
-            RequestValidationError: _error_handler(lambda _error: Refusal("the URL is not valid")),
-            ClientDisconnect: _error_handler(lambda _error: Refusal("the client is gone", CLIENT_GONE)),
-            # A bug: the traceback goes to the log, not to the client.
-            Exception: _error_handler(lambda _error: Refusal("internal error; the log has the reason", 500)),
-        },
+        exception_handlers=_error_handlers(),
     )
     app.state.service, app.state.page = service, pages.page_files()
     app.state.downloads = libretranslate.Downloads()
@@ -69,15 +60,33 @@ def make_app(
         return JSONResponse(app.openapi())
 
     limited = RequestMiddleware(app, service.limits, service.metrics, prefix, hosts)
-    if not origins:
-        return limited
-    return CORSMiddleware(  # outermost, so that other pages can read refusals
-        limited,
+    return _with_origins(limited, origins) if origins else limited  # outermost: other pages can read refusals
+
+
+def _with_origins(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:
+    """Let web pages of other origins send requests (CORS)."""
+    return CORSMiddleware(
+        app,
         allow_origins=list(origins),
         allow_methods=["GET", "POST"],
         allow_headers=["authorization", "content-type"],
         expose_headers=["retry-after"],
     )
+
+
+def _error_handlers() -> dict[Any, Any]:
+    """What an exception is answered with, by its class."""
+    return {
+        Refusal: _error_handler(lambda error: error),
+        # Unknown route or method, or a malformed form.
+        HTTPException: _error_handler(
+            lambda error: Refusal(str(error.detail), error.status_code, headers=error.headers)
+        ),
+        RequestValidationError: _error_handler(lambda _error: Refusal("the URL is not valid")),
+        ClientDisconnect: _error_handler(lambda _error: Refusal("the client is gone", CLIENT_GONE)),
+        # A bug: the traceback goes to the log, not to the client.
+        Exception: _error_handler(lambda _error: Refusal("internal error; the log has the reason", 500)),
+    }
 
 
 def check_origins(origins: Iterable[str]) -> None:

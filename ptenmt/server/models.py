@@ -115,8 +115,10 @@ def direction_of_run(
 
 
 def _describe(trained: TrainedModel) -> ModelAnswer:
-    facts, data = trained.run.facts(), trained.config.data
-    licences = {str(each["licence"]) for each in (*facts.get("corpora", ()), facts) if "licence" in each}
+    record, data = trained.run.record(), trained.config.data
+    licences = {str(corpus["licence"]) for corpus in record.corpora if "licence" in corpus}
+    if record.licence:
+        licences.add(record.licence)
     if data.source == "demo":
         licences = {"Apache-2.0"}
     elif data.source == "tfds" and data.dataset.startswith("ted_hrlr_translate/"):
@@ -125,10 +127,10 @@ def _describe(trained: TrainedModel) -> ModelAnswer:
         name=trained.run.name,
         source=data.languages[0],
         target=data.languages[1],
-        parameters=facts.get("parameters"),
-        pairs=facts.get("data", {}).get("train", {}).get("pairs"),
+        parameters=record.parameters or None,
+        pairs=record.data["train"].size if "train" in record.data else None,
         step=trained.info.step,
-        trained=facts.get("trained"),
+        trained=record.trained or None,
         metric=trained.info.metric,
         score=trained.info.score,
         licences=sorted(licences),
@@ -150,9 +152,9 @@ class Models:
     def __init__(
         self, directions: Sequence[Direction], *, max_bytes: float = math.inf, pivots: bool = False
     ) -> None:
-        self.directions = {(each.source, each.target): each for each in directions}
+        self.directions = {(direction.source, direction.target): direction for direction in directions}
         if len(self.directions) < len(directions):
-            names = [each.name for each in directions]
+            names = [direction.name for direction in directions]
             twice = next(name for name in names if names.count(name) > 1)
             raise ConfigError(f"two runs translate {twice}", "give one --run for each direction")
         self.default = directions[0]
@@ -162,7 +164,7 @@ class Models:
 
     def code(self, given: str) -> str:
         """The server's code of a language, given in any case, or as one of its regions: ``PT-br``, ``pb``."""
-        known = {each.lower(): each for each in ("auto", *self.languages)}
+        known = {code.lower(): code for code in ("auto", *self.languages)}
         whole = given.lower().replace("_", "-")
         region_of = "pt" if whole == "pb" else whole.partition("-")[0]
         return known.get(whole, known.get(region_of, given))
@@ -251,7 +253,9 @@ class Models:
     def _make_room(self) -> None:
         """Unload the models that have not been used for longest while there is too little memory."""
         with self._lock:
-            loaded = [(each, model) for each in self.directions.values() if (model := each.model)]
+            loaded = [
+                (direction, model) for direction in self.directions.values() if (model := direction.model)
+            ]
             num_bytes = sum(model.num_bytes for _, model in loaded)
             for direction, model in sorted(loaded, key=lambda each: each[0].used)[:-1]:
                 if num_bytes > self._max_bytes:

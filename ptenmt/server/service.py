@@ -74,7 +74,7 @@ class RequestModels:
         for translator in earlier:
             between = translator.translate(map(text_of, texts), max_sentences=max_sentences)
             texts = [best for best, *_ in move_markup(translator, between, texts)]
-            detected = [each.detected for each in between]
+            detected = [translation.detected for translation in between]
         beam_size = max(last.config.decoding.beam_size, count)
         last = last.with_glossary(glossary).with_options(num_hypotheses=count, beam_size=beam_size)
         found = last.translate(map(text_of, texts), max_sentences=max_sentences)
@@ -179,7 +179,7 @@ class Service:
             if is_prose(text):
                 check = language_check((), None)
                 found = check.foreign([text], source) if seems_foreign(text, source) else []
-                others = [each for each in found if each and each not in languages]
+                others = [language for language in found if language and language not in languages]
                 ranked = check.ranked(text, [*languages, *others])
         except ValueError as error:
             raise Refusal(
@@ -192,13 +192,16 @@ class Service:
         best, *others = self.detect(text)
         if best.language != target or not 0 < best.confidence < 90:
             return best
-        return next((each for each in others if self.models.find(each.language, target)), best)
+        return next((detection for detection in others if self.models.find(detection.language, target)), best)
 
     def route(self, detected: str, target: str) -> Route:
         """The route from a detected language, or as good as possible for a text in none of the server's."""
         models = self.models
-        codes = (detected, *(each.source for each in models.directions.values() if each.target == target))
-        known = (each for each in codes if each in models.languages and models.find(each, target) is not None)
+        codes = (
+            detected,
+            *(direction.source for direction in models.directions.values() if direction.target == target),
+        )
+        known = (code for code in codes if code in models.languages and models.find(code, target) is not None)
         return models.route(next(known, models.default.source), target)
 
     async def read(self, request: Request, model: type[_Request]) -> _Request:

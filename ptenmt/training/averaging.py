@@ -68,7 +68,7 @@ def _chosen(run: Run, last: int | None, best: int | None) -> tuple[list[str], li
         infos = best_weights(run.weights_folder)
         found = [(f"step-{info.step}", partial(_read_best, info.file)) for info in infos]
     if not found and not run.checkpoints():
-        if "averaged_from" in run.facts():
+        if run.record().averaged_from is not None:
             raise RunError(f"{run.path} is an average itself", "average the run that it was made from")
         raise RunError(
             f"{run.path} has no {what} yet", f"train it first: ptenmt train --config CONFIG --run {run.path}"

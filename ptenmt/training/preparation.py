@@ -107,7 +107,7 @@ class TrainingInputs:
     def _bidirectional_epochs(self, plan: BatchPlan) -> int:
         """Share of the steps of a plan in one direction, as epochs; a resumed run keeps its number."""
         if self.is_resumed:
-            return int(self.run.facts({"bidirectional_epochs"})["bidirectional_epochs"])
+            return self.run.record({"bidirectional_epochs"}).bidirectional_epochs
         share, steps = self.config.training.bidirectional, epoch_steps(plan, self.config.batch.accumulate)
         total_steps = num_total_steps(self.config, steps)
         epochs = max(1, round(steps.position(round(share * total_steps))))
@@ -148,7 +148,7 @@ class TrainingInputs:
                 f"training.epochs={options.epochs} ends before it"
             )
         before = self.run.config() if self.is_resumed else self.config
-        steps, steps_before = (num_total_steps(each, steps_per_epoch) for each in (self.config, before))
+        steps, steps_before = (num_total_steps(config, steps_per_epoch) for config in (self.config, before))
         follows_end = options.schedule == "cosine" or options.warmup_fraction is not None
         if follows_end and steps != steps_before:
             self.warn(
@@ -171,7 +171,7 @@ def is_resumable(run: Run, config: Config, fresh: bool) -> bool:
         return False
     if fresh:
         return False
-    if "averaged_from" in run.facts():
+    if run.record().averaged_from is not None:
         raise RunError(
             f"{run.path} is an average of checkpoints, which cannot be resumed",
             f"start another run with its weights: --init-from {run.path} --run NAME",
@@ -210,6 +210,20 @@ def load_warm_start(
         )
     before = other.config()
     check_task(other, before.task, config.task)
+    _check_warm_start(other, before, config)
+    if config.task == "translation":
+        direction = {
+            name: getattr(config.data, name) for name in ("source_language", "target_language", "reverse")
+        }
+        if differences := preparation_differences(replace(before.data, **direction), config.data):
+            on_warning(f"{other.path} learned from text of another form: {'; '.join(differences)}")
+    trained = TrainedModel.load(other, on_warning=on_warning)
+    require_symbols(trained.tokenizers, tokenizer_symbols(config.data), other.tokenizer_folder)
+    return trained
+
+
+def _check_warm_start(other: Run, before: Config, config: Config) -> None:
+    """Raise RunError if the weights of another run do not fit a config; ``before`` is that run's."""
     wanted, given = flat_options(config), flat_options(before)
     must_agree = {option for option in wanted if option.startswith("model.") and "dropout" not in option}
     must_agree |= {f"tokenizer.{name}" for name in _TOKENIZER_OPTIONS}
@@ -234,15 +248,6 @@ def load_warm_start(
             "without shared embeddings",
             "train without --init-from, or both runs with model.tied_embeddings=all",
         )
-    if config.task == "translation":
-        direction = {
-            name: getattr(config.data, name) for name in ("source_language", "target_language", "reverse")
-        }
-        if differences := preparation_differences(replace(before.data, **direction), config.data):
-            on_warning(f"{other.path} learned from text of another form: {'; '.join(differences)}")
-    trained = TrainedModel.load(other, on_warning=on_warning)
-    require_symbols(trained.tokenizers, tokenizer_symbols(config.data), other.tokenizer_folder)
-    return trained
 
 
 def _depths(config: Config, before: Config) -> dict[str, tuple[int, int]]:
@@ -263,6 +268,6 @@ def _kept_layers(weights: Mapping[str, Any], depths: Mapping[str, tuple[int, int
     for stack, (new, old) in depths.items():
         for number in range(new):
             source = round(number * (old - 1) / max(1, new - 1))
-            before, after = (f"/{stack}/block{each + 1}/" for each in (source, number))
+            before, after = (f"/{stack}/block{layer + 1}/" for layer in (source, number))
             kept |= {path.replace(before, after): array for path, array in weights.items() if before in path}
     return kept

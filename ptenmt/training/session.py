@@ -201,12 +201,12 @@ def _check_shared(run: Run, workers: Workers) -> None:
     """Check that all workers see the folder that the chief writes, from which they will resume."""
     if workers.count == 1:
         return
-    written = workers.gather(run.facts()["trained"] if workers.is_chief else None)[0]
+    written = workers.gather(run.record().trained if workers.is_chief else None)[0]
     deadline = time.monotonic() + SHARED_FOLDER_SECONDS
     file = run.path / "run.json"
 
     def is_seen() -> bool:
-        return file.exists() and run.facts().get("trained") == written
+        return file.exists() and run.record().trained == written
 
     while not is_seen() and time.monotonic() < deadline:
         time.sleep(1)

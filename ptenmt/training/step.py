@@ -153,7 +153,7 @@ class TrainStep:
             if self._scales_loss:
                 objective *= tf.cast(state.loss_scale, tf.float32)
         # Densify IndexedSlices: Adam must square a token's summed gradient, not each occurrence's.
-        gradients = [tf.convert_to_tensor(each) for each in tape.gradient(objective, self._weights)]
+        gradients = [tf.convert_to_tensor(gradient) for gradient in tape.gradient(objective, self._weights)]
         return tf.stack([*sums, tf.cast(self._wants_stop, tf.float32)]), gradients
 
     def _objective(self, source: Any, target: Any) -> tuple[Any, TokenSums]:

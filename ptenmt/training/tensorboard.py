@@ -45,7 +45,9 @@ class TensorBoard:
                     self._write(event, "training/", values)
                 case Validated(scores=scores):
                     self._write(event, _SCORES, scores.figures())
-                    texts = ((each.source, each.reference, each.translation) for each in scores.samples)
+                    texts = (
+                        (sample.source, sample.reference, sample.translation) for sample in scores.samples
+                    )
                     lines = {f"sample_{number}": "  \n".join(each) for number, each in enumerate(texts, 1)}
                     self._write(event, _SCORES, lines)  # two spaces: a new line
                     self._writer.flush()

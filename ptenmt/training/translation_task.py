@@ -125,7 +125,7 @@ class TranslationValidator:
             for found in translator.translate_prepared(own, with_scores=False):
                 mine |= {rows[number]: translation for number, translation in found.items()}
             shared = self._workers.gather([(row, asdict(translation)) for row, translation in mine.items()])
-            yield {row: Translation(**fields) for each in shared for row, fields in each}
+            yield {row: Translation(**fields) for translated in shared for row, fields in translated}
 
 
 class TranslationTask(Task):

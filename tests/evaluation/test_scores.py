@@ -5,8 +5,8 @@ import sacrebleu
 from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.significance import PairedTest
 
-from ptenmt.evaluation import scores as scores_module
 from ptenmt.evaluation.evaluation import json_facts
+from ptenmt.scoring import scores as scores_module
 from ptenmt.scoring.scores import METRICS, Scorer
 
 HYPOTHESES = ["The cat sat on the mat.", "it 's a dog !", "Nothing at all , I fear", ""] * 4

@@ -41,7 +41,6 @@ from ptenmt.runs import Run
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.training.events import CorpusReady, StepDone
 from ptenmt.translation import Translation, Translator, resumable_output
-from ptenmt.translation.postprocessing import Alternative
 
 
 class Canned:
@@ -99,10 +98,18 @@ def test_scores_do_not_depend_on_tokens_and_keep_the_order_of_the_translator() -
     for num_tokens in (4, 9):
         ids = [2, *range(4, 3 + num_tokens), 3]
         ranked = [
-            Alternative(text=text, raw=text, score=total / num_tokens, tokens=[], ids=ids, is_complete=whole)
+            Translation(
+                source="o 7",
+                text=text,
+                raw=text,
+                score=total / num_tokens,
+                tokens=[],
+                ids=ids,
+                is_complete=whole,
+            )
             for text, total, whole in (("a 7", -2.0, True), ("a  ", -1.0, True), ("abcd", -0.1, False))
         ]
-        best = Translation(**vars(ranked[0]), source="o 7", alternatives=ranked[1:])
+        best = replace(ranked[0], alternatives=ranked[1:])
         options = SimpleNamespace(decoding=DecodingConfig())
         fake = SimpleNamespace(config=options, translate_prepared=lambda _sources, best=best: [{0: best}])
         lists += Teacher(None, fake).n_best(["o 7"], lambda _count: None)  # type: ignore[arg-type]

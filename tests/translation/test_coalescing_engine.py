@@ -214,3 +214,23 @@ def test_long_sentences_come_in_small_batches() -> None:
         requests.engine.gate.set()
         wait()
     assert [batch for batch, _ in requests.engine.batches[1:]] == [[0, 1], [2, 3]]
+
+
+def test_only_the_request_whose_sentence_fails_gets_the_error() -> None:
+    failing = 13
+    with running() as requests:
+        submit = requests.engine.submit
+
+        def submit_all_but_one(request: SearchRequest) -> PendingHypotheses:
+            if any(ids[1] == failing for ids in request.sources):
+                raise RuntimeError("not this one")
+            return submit(request)
+
+        requests.engine.submit = submit_all_but_one  # type: ignore[method-assign]
+        first = requests.occupy()
+        waits = [requests.submit((word, 2)) for word in (12, failing, 14)]
+        requests.engine.gate.set()
+        assert words(first) == [1000]
+        assert [words(waits[0]), words(waits[2])] == [[12], [14]]
+        with pytest.raises(RuntimeError, match="not this one"):
+            waits[1]()

@@ -61,7 +61,7 @@ def unpacked(content: bytes, kind: str) -> dict[str, bytes]:
     xml = list(filter(_is_xml, files.values()))
     if sum(map(len, xml)) > MAX_XML_BYTES:
         raise _too_large()
-    check_tags(sum(each.count(b"<") for each in xml), MAX_TAGS)
+    check_tags(sum(content.count(b"<") for content in xml), MAX_TAGS)
     for each in xml:
         check_bounds(each)
     return files

@@ -293,7 +293,7 @@ def _wrap_fields(root: _Element) -> None:
             nodes += [node] * bool(depth)
             depth = max(0, depth - kinds.count("end"))
             if nodes and not depth:
-                code = "".join(code.text or "" for each in nodes for code in each.iter(f"{_W}instrText"))
+                code = "".join(code.text or "" for node in nodes for code in node.iter(f"{_W}instrText"))
                 if not re.search(r"HYPERLINK|^\s*TOC\b", code):
                     field = parent.makeelement(_FIELD)
                     nodes[0].addprevious(field)
@@ -331,15 +331,20 @@ def _formatting(run: _Element) -> _Formatting:
         for element in properties.iter("*"):
             if len(element.attrib) > MAX_ATTRIBUTES:
                 raise Refusal(f"the document has {len(element.attrib):,} attributes in one place", 413)
-            visible = [each for each in element.attrib.items() if each[0] not in _INVISIBLE_ATTRIBUTES]
+            visible = [
+                attribute for attribute in element.attrib.items() if attribute[0] not in _INVISIBLE_ATTRIBUTES
+            ]
             if element.tag not in _INVISIBLE and (visible or element is not properties):
                 found.append((element.tag, *sorted(visible)))
     return tuple(found)
 
 
 def _is_superscript(run: _Element) -> bool:
-    is_raised = any(each.get("baseline", "-")[0] not in "-0" for each in run.iterchildren(f"{_A}rPr"))
-    return is_raised or any(each.get(f"{_W}val") == "superscript" for each in run.iter(f"{_W}vertAlign"))
+    properties = run.iterchildren(f"{_A}rPr")
+    is_raised = any(element.get("baseline", "-")[0] not in "-0" for element in properties)
+    return is_raised or any(
+        alignment.get(f"{_W}val") == "superscript" for alignment in run.iter(f"{_W}vertAlign")
+    )
 
 
 def _size(run: _Element) -> int:

@@ -21,7 +21,9 @@ async def translate(request: Request, service: SharedService) -> dict[str, list[
     """Translate texts as DeepL's API does; of its options some are ignored."""
     body = await service.read(request, schemas.DeepLRequest)
     texts, answer = await translate_texts(request, service, body)
-    detected = [each.language for each in answer.get("detectedLanguage", [])] or [body.source] * len(texts)
+    detected = [detection.language for detection in answer.get("detectedLanguage", [])]
+    if not detected:
+        detected = [body.source] * len(texts)
     translations = [
         {
             "text": translation,

@@ -93,7 +93,9 @@ async def metrics(request: Request, service: SharedService) -> Response:
 @router.get("/v1/models", tags=["Introspection"])
 async def models(service: SharedService) -> list[ModelAnswer]:
     """Describe the models that are loaded."""
-    return [model.description for each in service.models.directions.values() if (model := each.model)]
+    return [
+        model.description for direction in service.models.directions.values() if (model := direction.model)
+    ]
 
 
 @router.get("/", include_in_schema=False)
