@@ -184,8 +184,6 @@ def test_forms_are_in_utf_8_and_in_nothing_else(served) -> None:
             answer = requests.post(
                 f"{served.url}/translate", data=form.encode(), headers=headers, timeout=120
             )
-                f"{served.url}/translate", data=form.encode(), headers=headers, timeout=120
-            )
             assert answer.json() == {"translatedText": "A MÃE"}
         for charset in ("undefined", "punycode", "unicode_escape", "utf-7", "latin-1", "idna"):
             request = {
