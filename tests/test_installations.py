@@ -1,7 +1,7 @@
 """The installations that the README and docs name, by pip, each in a virtual environment of its own.
 
-They need a package index. Each of the first three installs all of its dependencies. The others differ in where ptenmt
-comes from and where it goes: the dependencies are installed once and lent to each.
+They need a package index. Each of the first three installs all its dependencies. The others differ in where
+ptenmt is and where it comes from: the dependencies are installed once and lent to each.
 """
 
 import json
@@ -216,7 +216,7 @@ def test_a_path_may_have_spaces_and_other_letters(
     installation.translate()
     file = installation.work / "não é.txt"
     file.write_text("Gostaria de uma mesa.\n", encoding="utf-8")
-    installation.said("ptenmt", "translate", file, "-o", "saída de hoje.txt")
+    installation.said("ptenmt", "translate", "-i", file, "-o", "saída de hoje.txt")
     assert "table" in (installation.work / "saída de hoje.txt").read_text(encoding="utf-8")
 
 

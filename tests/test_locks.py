@@ -34,7 +34,7 @@ def test_the_second_waits_for_a_killed_holder(tmp_path: Path, caplog: pytest.Log
         waiter.start()
         assert not entered.wait(0.5)
         other.kill()
-        waiter.join(10)
+        waiter.join(120)
     assert entered.is_set()
     assert [record.getMessage() for record in caplog.records] == [
         f"waiting for process {other.pid}, which holds {path}"

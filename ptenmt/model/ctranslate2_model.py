@@ -17,6 +17,8 @@ Quantization = Literal[
 In order of precision, of the weights, then of the computation: 7, 8, 11, 15 and 24 bits."""
 
 DEFAULT_QUANTIZATION: Quantization = "int8"
+VOCABULARY_MAP = "vmap.txt"
+"""A model's file with the tokens that search may generate, which CTranslate2 calls a vocabulary map."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,12 +62,14 @@ def convert(
     quantization: Quantization = DEFAULT_QUANTIZATION,
     *,
     alignment_layer: int | None = None,
+    output_ids: Collection[int] | None = None,
     adds_marks: bool = False,
 ) -> CTranslate2Model:
     """Convert a model, whose weights are arrays by Keras path; ``checksum`` is theirs.
 
-    By default the attention of ``default_alignment_layer`` is returned. If it ``adds_marks``, the model
-    itself adds [START] and [END] to a source of bare sub-words.
+    By default the attention of ``default_alignment_layer`` is returned. With ``output_ids``, search generates
+    these target tokens only; prefixes and scored targets may have any. If it ``adds_marks``, the model itself
+    adds [START] and [END] to a source of bare sub-words.
 
     Raises:
         ExportError: CTranslate2 cannot express the model.
@@ -82,6 +86,10 @@ def convert(
     with temporary_folder() as folder:  # it saves into files only
         spec.save(str(folder))
         files = {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
+    if output_ids is not None:
+        # A line is a phrase of the source, and the tokens that it allows: those of the empty one always.
+        tokens = " ".join(tokenizers.target.pieces(sorted(output_ids)))
+        files[VOCABULARY_MAP] = f"\t{tokens}\n".encode()
     return CTranslate2Model(weights=checksum, quantization=quantization, alignment_layer=layer, files=files)
 
 

@@ -1,11 +1,13 @@
 """Training a run until it is ready to translate: the loop, then what only its best weights can tell."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ptenmt.config import Config
+from ptenmt.config import Config, DataConfig
+from ptenmt.data.augmentation import NoisyTexts, tokenizer_symbols
 from ptenmt.data.corpus import load_corpus
+from ptenmt.data.readers import SentencePair
 from ptenmt.errors import PtenmtError
 from ptenmt.evaluation.reliability import calibrate
 from ptenmt.evaluation.systems import System
@@ -16,11 +18,14 @@ from ptenmt.runs import Run
 from ptenmt.runs.ctranslate2_cache import ctranslate2_model
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.runs.weights import list_weights
-from ptenmt.tokenizers import load_tokenizers
+from ptenmt.tokenizers import SPECIAL_PIECES, Tokenizer, load_tokenizers
 from ptenmt.training.events import Event, Warned
 from ptenmt.training.session import TrainingResult, train as train_weights
 from ptenmt.translation import Translator
 from ptenmt.translation.confidence import Calibration
+
+_NUM_COUNTED_PAIRS = 200_000
+_CHUNK_PAIRS = 1_000
 
 
 def train(
@@ -75,16 +80,20 @@ def prepare_for_translating(
 ) -> None:
     """Choose the layer of the best weights that aligns words, convert them for CTranslate2, and calibrate.
 
-    The layer is recorded in ``run.json``. If it ``calibrates``, the confidences are fitted on the validation
-    pairs, unless that is done already for these weights. Errors are warnings: the run is trained.
+    The layer is recorded in ``run.json``. If it ``calibrates``, so are the target tokens of a shared
+    vocabulary, and the confidences are fitted on the validation pairs, unless that is done already for these
+    weights. Errors are warnings: the run is trained.
     """
     candidates = list_weights(run.weights_folder, "best")
     if not candidates:
         return
     try:
         trained = TrainedModel(run, config, load_tokenizers(run.tokenizer_folder), candidates, warn)
-        pairs = load_corpus(config.data, config.seed).validation
+        corpus = load_corpus(config.data, config.seed)
+        pairs = corpus.validation
         run.record_alignment_layer(choose_layer(trained, pairs))
+        if calibrates and config.tokenizer.shared:
+            run.record_output_ids(output_ids(trained.tokenizers.target, corpus.train, config.data))
         if why_not_ctranslate2(config.model):
             return
         ctranslate2_model(trained)
@@ -93,3 +102,26 @@ def prepare_for_translating(
             calibrate(System(trained=trained, translator=Translator.from_trained_model(trained)), pairs)
     except PtenmtError as error:
         warn(f"cannot prepare the best weights for translating: {error.message}")
+
+
+def output_ids(tokenizer: Tokenizer, train: Sequence[SentencePair], data: DataConfig) -> set[int]:
+    """The tokens of a shared vocabulary that the training's targets have, with noise and without.
+
+    Tokens of the other language alone cost time in search, and are wrong where it chooses them. Special
+    tokens and symbols stay, and single characters, which spell what no other token can. Of a large corpus,
+    evenly spaced pairs count.
+    """
+    symbols = set(tokenizer_symbols(data))
+    ids = {
+        token
+        for token, piece in enumerate(tokenizer.vocabulary)
+        if token < len(SPECIAL_PIECES) or piece in symbols or len(piece.removeprefix("▁")) <= 1
+    }
+    texts: list[Sequence[SentencePair]] = [train]
+    if any(vars(data.augment).values()):
+        texts.append(NoisyTexts(train, data))
+    for pairs in texts:
+        rows = range(0, len(pairs), max(1, len(pairs) // _NUM_COUNTED_PAIRS))
+        for first in range(0, len(rows), _CHUNK_PAIRS):
+            ids.update(*tokenizer.encode([pairs[row][1] for row in rows[first : first + _CHUNK_PAIRS]]))
+    return ids

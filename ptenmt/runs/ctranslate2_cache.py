@@ -7,7 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ptenmt.atomic_files import folder_written_whole
-from ptenmt.model.ctranslate2_model import DEFAULT_QUANTIZATION, CTranslate2Model, check_ctranslate2, convert
+from ptenmt.model.ctranslate2_model import (
+    DEFAULT_QUANTIZATION,
+    VOCABULARY_MAP,
+    CTranslate2Model,
+    check_ctranslate2,
+    convert,
+)
 from ptenmt.runs.trained_model import TrainedModel
 
 logger = logging.getLogger(__name__)
@@ -23,12 +29,22 @@ def ctranslate2_model(trained: TrainedModel) -> CTranslate2Model:
     """
     check_ctranslate2(trained.config.model)
     folder = trained.run.ctranslate2_folder
-    cached, layer = _read_cache(folder), trained.alignment_layer
-    if cached is not None and (cached.weights, cached.alignment_layer) == (trained.info.checksum, layer):
+    cached, layer, output_ids = _read_cache(folder), trained.alignment_layer, trained.output_ids
+    if (
+        cached is not None
+        and (cached.weights, cached.alignment_layer) == (trained.info.checksum, layer)
+        and (VOCABULARY_MAP in cached.files) == (output_ids is not None)
+    ):
         trained.is_settled = True
         return cached
-    weights, checksum = trained.weights, trained.info.checksum
-    model = convert(trained.config.model, weights, trained.tokenizers, checksum, alignment_layer=layer)
+    model = convert(
+        trained.config.model,
+        trained.weights,
+        trained.tokenizers,
+        trained.info.checksum,
+        alignment_layer=layer,
+        output_ids=output_ids,
+    )
     if trained.info.file.stem != "latest":
         try:
             _write_cache(folder, model)

@@ -16,7 +16,7 @@ import json
 import logging
 import os
 import platform
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -194,7 +194,7 @@ class Run:
         make_folder(self.path)
         now = datetime.now(UTC).isoformat(timespec="microseconds")
         old = self.facts() if (self.path / "run.json").exists() else {}
-        kept = {name: old[name] for name in ("created", "alignment_layer") if name in old}
+        kept = {name: old[name] for name in ("created", "alignment_layer", "output_ids") if name in old}
         own = {"format_version": FORMAT_VERSION, "created": now, "trained": now, "versions": versions()}
         self._write_facts(own | facts | own | kept)
         write_text(self.path / "config.yaml", dump_config(config))
@@ -202,6 +202,10 @@ class Run:
     def record_alignment_layer(self, layer: int) -> None:
         """Add to ``run.json`` which layer aligns words, see ``TrainedModel``; raises OutputError."""
         self._write_facts(self.facts() | {"alignment_layer": layer})
+
+    def record_output_ids(self, ids: Iterable[int]) -> None:
+        """Add to ``run.json`` which target tokens search generates, as bits; raises OutputError."""
+        self._write_facts(self.facts() | {"output_ids": f"{sum(1 << token for token in set(ids)):x}"})
 
     def _write_facts(self, facts: dict[str, Any]) -> None:
         write_text(self.path / "run.json", json_text(facts, indent=2) + "\n")

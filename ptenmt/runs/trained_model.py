@@ -90,6 +90,18 @@ class TrainedModel:
         chosen = self.run.record().alignment_layer
         return chosen or default_alignment_layer(self.config.model.num_decoder_layers)
 
+    @property
+    def output_ids(self) -> list[int] | None:
+        """The target tokens that search generates, those of the training's targets; None for all.
+
+        Training records them when it ends (``ptenmt.recipes.train``).
+        """
+        recorded = self.run.facts().get("output_ids")
+        if not isinstance(recorded, str):
+            return None
+        flags = int(recorded, 16)
+        return [token for token in range(self.tokenizers.target.vocabulary_size) if flags >> token & 1]
+
     @cached_property
     def weights(self) -> dict[str, "np.ndarray"]:
         """All weights: float32 arrays by Keras path.

@@ -11,7 +11,7 @@ import ctranslate2
 from ptenmt.atomic_files import temporary_folder
 from ptenmt.config import DecodingConfig
 from ptenmt.errors import ConfigError, ExportError
-from ptenmt.model.ctranslate2_model import CTranslate2Model, nearest_quantization
+from ptenmt.model.ctranslate2_model import VOCABULARY_MAP, CTranslate2Model, nearest_quantization
 from ptenmt.processes import available_cores
 from ptenmt.tokenizers import PAD, SPECIAL_PIECES, START, TokenizerPair
 from ptenmt.translation.batching import BATCH_SENTENCES, BATCH_TOKENS
@@ -58,6 +58,7 @@ class CTranslate2Engine:
         self._threads = threads or available_cores()
         self.max_pending_batches = PENDING_BATCHES_PER_THREAD * self._threads
         self.alignment_layer = model.alignment_layer
+        self._has_vocabulary_map = VOCABULARY_MAP in model.files
         self.compute_type = nearest_quantization(model.quantization, _compute_types(device))
         self.identity = f"ctranslate2 {ctranslate2.__version__} {device} {self.compute_type} {model.weights}"
         self._translator = self._loaded(model.weights, model.files)
@@ -167,6 +168,7 @@ class CTranslate2Engine:
             "sampling_topp": options.top_p,
             "sampling_temperature": options.temperature,
             "disable_unk": not self._with_unknown,
+            "use_vmap": self._has_vocabulary_map,
             "suppress_sequences": [[SPECIAL_PIECES[PAD]], [SPECIAL_PIECES[START]]],
             "min_decoding_length": 0,  # the default, 1, forbids empty translations
             "max_input_length": 0,  # sources are segmented already

@@ -40,6 +40,7 @@ def test_a_student_starts_from_the_weights_of_its_teacher(ptenmt, copied_run: Pa
     assert "distilled_from" in facts
 
 
+@pytest.mark.slow  # trains once more
 @pytest.mark.usefixtures("copied_run")
 def test_a_teacher_that_is_worse_than_its_student_is_warned_of(ptenmt) -> None:
     one_step = ["--set", "training.max_steps=1"]

@@ -57,6 +57,7 @@ def test_no_other_command_needs_a_run_of_its_own(ptenmt, empty: Path) -> None:
     assert "without its validation pairs" in refused.stderr
 
 
+@pytest.mark.slow  # compiles a step of a large model; test_warm_start has a small one
 def test_fine_tuning_starts_from_it(ptenmt, empty: Path) -> None:
     pairs = [f"A {noun} é minha.\tThe {noun} is mine.\n" for noun in "abcdefghijklmnopqrst"]
     (empty / "pairs.tsv").write_text("".join(pairs), encoding="utf-8")

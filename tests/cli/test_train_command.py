@@ -222,6 +222,7 @@ def check_stopped(said: str, name: str, epochs: str) -> None:
     assert shlex.split(command) == ["ptenmt", "train", *arguments]
 
 
+@pytest.mark.slow  # starts a training of its own, as Ctrl-C's test above does
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
 def test_a_closed_terminal_saves_too(copied_run: Path) -> None:
     ours, theirs = os.openpty()

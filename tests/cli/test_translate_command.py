@@ -244,6 +244,12 @@ def test_alternatives_differ_after_the_prefix(
     assert rows[len(expected) :] == [[str(rank), "", ""] for rank in range(len(expected) + 1, 4)]
 
 
+def test_a_prefix_that_every_token_would_continue_is_refused(ptenmt, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ptenmt.cli.translation_job.next_token_alternatives", lambda *_: [])
+    result = ptenmt("translate", "--alternatives", "3", "--prefix", "the bi", "o gato come hoje .", code=1)
+    assert "every next token would continue the last word of 'the bi'" in result.stderr
+
+
 def test_there_are_no_more_branches_than_tokens(tiny: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     likely = next_token_alternatives(tiny, "o gato come hoje .", "", MAX_ALTERNATIVES)
     monkeypatch.setattr("ptenmt.translation.single_sentence._LEAST_LOG_ODDS", -100.0)

@@ -33,7 +33,7 @@ def test_the_default_place_is_below_the_run(run: Run):
     assert (exported.weights.file.stem, exported.quantization) == ("best", "int8")
     files = [file for file in exported.path.iterdir() if file.name not in ("SHA256SUMS", "README.md")]
     assert exported.num_bytes >= sum(file.stat().st_size for file in files)
-    assert 0 < exported.seconds < 60
+    assert exported.seconds > 0
     assert json.loads((exported.path / "export.json").read_text()) == {
         "format": "ctranslate2",
         "weights": exported.weights.label,

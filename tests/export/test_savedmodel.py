@@ -105,6 +105,7 @@ def outputs(exported: Callable[[Format], Path]) -> dict[str, Outputs]:
     return dict(zip(calls, outputs_elsewhere(exported("savedmodel"), *calls.values()), strict=True))
 
 
+@pytest.mark.slow  # TensorFlow traces the search for half a minute
 def test_translations_equal_those_of_the_keras_engine(outputs: dict[str, Outputs], plain_run: Run):
     check_equal_to_keras(outputs["translations"], plain_run, TEXTS)
     assert len(set(outputs["translations"]["translation"])) >= 4
@@ -159,6 +160,7 @@ def test_two_sentencepiece_models_do_not_mix(make_run: Callable[..., Run], tmp_p
     check_equal_to_keras(outputs, run, TEXTS)
 
 
+@pytest.mark.slow  # the same SavedModel
 def test_attention_is_the_keras_models(outputs: dict[str, Outputs], plain_run: Run):
     translator = Translator.load(plain_run, engine="keras").with_options(beam_size=1)
     found = {name: value[0] for name, value in outputs["attention"].items()}
@@ -175,6 +177,7 @@ def test_attention_is_the_keras_models(outputs: dict[str, Outputs], plain_run: R
         np.testing.assert_allclose(inside, weights[0], atol=1e-5)
 
 
+@pytest.mark.slow  # the same SavedModel
 @pytest.mark.parametrize("prefix", ["", "attention to "])
 def test_no_texts_and_blank_texts(outputs: dict[str, Outputs], prefix: str):
     assert outputs[f"{prefix}no texts"]["translation"] == []
@@ -184,12 +187,14 @@ def test_no_texts_and_blank_texts(outputs: dict[str, Outputs], prefix: str):
     assert blank["is_complete"] == [True, True]
 
 
+@pytest.mark.slow  # the same SavedModel
 def test_text_that_is_not_utf8(exported: Callable[[Format], Path]):
     translate = tf.saved_model.load(str(exported("savedmodel"))).signatures["serving_default"]
     bad, replaced = translate(text=tf.constant([b"ol\xe1 a", "ol\ufffd a".encode()]))["translation"].numpy()
     assert bad == replaced
 
 
+@pytest.mark.slow  # the same SavedModel
 def test_it_carries_checksums_and_a_card(exported: Callable[[Format], Path]):
     assert "tf.saved_model.load" in check_card_and_checksums(exported("savedmodel"))
 

@@ -78,7 +78,7 @@ def shown(folder: Path, action: str = "") -> Shown:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=120,
     )
     return Shown(re.sub(r"<(style|script).*?</\1>", "", answer.stdout, flags=re.DOTALL))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from copy_task import TrainedRun
+from copy_task import TrainedRun, change_latest_weights
 
 from ptenmt.config import CheckpointConfig
 from ptenmt.errors import CheckpointError, RunError
@@ -18,11 +18,12 @@ from ptenmt.runs.weights import keep_best, read_weights
 
 @pytest.fixture
 def run(copied: TrainedRun, tmp_path: Path) -> Run:
-    """A copy of the trained run with a runner-up, which is the latest."""
+    """A copy of the trained run with a runner-up: the latest weights, as if of a step before the best."""
     run = Run(Path(shutil.copytree(copied.path, tmp_path / "copy")))
-    info, arrays = read_weights(run.weights_folder / "latest.safetensors")
+    change_latest_weights(run)
+    _, arrays = read_weights(run.weights_folder / "latest.safetensors")
     config = replace(copied.config, checkpoint=CheckpointConfig(keep_best=2))
-    keep_best(run.weights_folder, arrays, config, step=info.step, score=-1.0, loss=9.0)
+    keep_best(run.weights_folder, arrays, config, step=1, score=-1.0, loss=9.0)
     assert len(list(run.weights_folder.glob("step-*"))) == 1
     return run
 

@@ -80,7 +80,7 @@ class CapitalsEngine:
         count = request.options.num_hypotheses
 
         def wait() -> list[list[Hypothesis]]:
-            assert self.gate.wait(20)
+            assert self.gate.wait(300)
             if num_tokens := request.next_token_alternatives:
                 return [
                     self._next_tokens(text, prefix, num_tokens)
@@ -149,13 +149,13 @@ class Served:
 
     def post(self, path: str, **body: Any) -> Any:
         """The answer to JSON, which has to be a good one."""
-        answer = requests.post(self.url + path, json=body, timeout=20)
+        answer = requests.post(self.url + path, json=body, timeout=120)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
     def refused(self, path: str, status: int, **request: Any) -> str:
         """The error in the answer, which has to have this status."""
-        answer = requests.post(self.url + path, timeout=20, **request)
+        answer = requests.post(self.url + path, timeout=120, **request)
         assert answer.status_code == status, answer.text
         assert answer.headers["content-type"] == "application/json"
         (name, message), *others = answer.json().items()
@@ -233,7 +233,7 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
             url = address_of(bound)
             thread.start()
             try:
-                assert started.wait(20)
+                assert started.wait(300)
                 yield Served(url, engine, service, server, thread, engines)
             finally:
                 for each in engines.values():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).with_name("damaged_documents.py")
-COUNT = 200
+COUNT = 60
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="memory and time are bounded as Unix does it")

@@ -20,7 +20,7 @@ def test_requests_as_in_deepls_documentation(serve, tmp_path: Path) -> None:
 
         def translated(**body: Any) -> Any:
             url = f"{served.url}/v2/translate"
-            answer = requests.post(url, json=body | {"target_lang": "EN-US"}, headers=header, timeout=20)
+            answer = requests.post(url, json=body | {"target_lang": "EN-US"}, headers=header, timeout=120)
             assert answer.status_code == 200, answer.text
             return [
                 (each["text"], each["detected_source_language"]) for each in answer.json()["translations"]
@@ -34,30 +34,30 @@ def test_requests_as_in_deepls_documentation(serve, tmp_path: Path) -> None:
             ("O Katze", "PT")
         ]
         form = {"text": ["o gato", "a mãe"], "target_lang": "EN", "source_lang": "PT"}
-        answer = requests.post(f"{served.url}/v2/translate", data=form, headers=header, timeout=20).json()
+        answer = requests.post(f"{served.url}/v2/translate", data=form, headers=header, timeout=120).json()
         assert [each["text"] for each in answer["translations"]] == ["O GATO", "A MÃE"]
         for line in (b"first", b"second"):
             upload = {"data": {"source": "pt", "target": "en"}, "files": {"file": ("a.txt", line)}}
-            requests.post(f"{served.url}/translate_file", headers=header, timeout=20, **upload)
+            requests.post(f"{served.url}/translate_file", headers=header, timeout=120, **upload)
         assert translated(text="a mãe", source_lang="") == [("A MÃE", "PT")]
-        usage = requests.post(f"{served.url}/v2/usage", headers=header, timeout=20).json()
+        usage = requests.post(f"{served.url}/v2/usage", headers=header, timeout=120).json()
         assert served.refused("/v2/translate", 400, json=form | {"text": "x" * 9_999}, headers=header)
-        assert requests.post(f"{served.url}/v2/usage", headers=header, timeout=20).json() == usage
+        assert requests.post(f"{served.url}/v2/usage", headers=header, timeout=120).json() == usage
         assert usage["character_count"] == len(TEXT) + 5 + 6 + 6 + 6 + 5 + len("firstsecond") + 5
-        languages = requests.post(f"{served.url}/v2/languages", headers=header, timeout=20).json()
+        languages = requests.post(f"{served.url}/v2/languages", headers=header, timeout=120).json()
         assert [each["language"] for each in languages] == ["PT"]
         for path in ("/v2/translate", "/immersive"):
             assert "api_key" in served.refused(path, 403, json=form)
         for path in ("/v2/languages", "/v2/usage"):
-            assert requests.get(served.url + path, timeout=20).status_code == 403
+            assert requests.get(served.url + path, timeout=120).status_code == 403
 
 
 def test_errors_are_as_described(served) -> None:
-    routes = requests.get(f"{served.url}/openapi.json", timeout=20).json()
+    routes = requests.get(f"{served.url}/openapi.json", timeout=120).json()
     for path in ("/v2/translate", "/translate"):
         reference = routes["paths"][path]["post"]["responses"]["400"]["content"]["application/json"]["schema"]
         described = routes["components"]["schemas"][reference["$ref"].rpartition("/")[2]]
-        answer = requests.post(served.url + path, json={}, timeout=20)
+        answer = requests.post(served.url + path, json={}, timeout=120)
         assert (answer.status_code, list(answer.json())) == (400, described["required"])
 
 
@@ -94,7 +94,7 @@ def test_immersive_translates_lists(serve, tmp_path: Path) -> None:
     key = add_key(tmp_path / "keys.txt", "alice")
     body = {"source_lang": "auto", "target_lang": "en", "text_list": [TEXT, "the cat has no time at all"]}
     with serve(keys=Keys(tmp_path / "keys.txt")) as served:
-        answer = requests.post(f"{served.url}/immersive?api_key={key}", json=body, timeout=20).json()
+        answer = requests.post(f"{served.url}/immersive?api_key={key}", json=body, timeout=120).json()
     assert [(each["text"], each["detected_source_lang"]) for each in answer["translations"]] == [
         (TEXT.upper(), "pt"),
         (body["text_list"][1], "en"),

@@ -157,7 +157,7 @@ def test_no_subtitles_take_long(part: str) -> None:
     started = time.process_time()
     with contextlib.suppress(Refusal):
         upper_case("a.srt", (TIMES + part * 20_000).encode())
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 30
 
 
 def test_subtitles_have_a_maximum_length_and_plausible_numbers() -> None:

@@ -128,7 +128,7 @@ def test_no_html_takes_long(part: str, depth: int) -> None:
     started = time.process_time()
     with contextlib.suppress(Refusal):
         upper_case("<b>" * depth + part * 10_000)
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 30
 
 
 def test_elements_are_not_nested_too_deeply() -> None:
@@ -142,7 +142,7 @@ def test_an_element_has_a_maximum_number_of_attributes() -> None:
     started = time.process_time()
     with pytest.raises(Refusal, match="more than 1,000 attributes"):
         Html("<p " + " ".join(f"a{number}" for number in range(500_000)) + ">a")
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 30
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ HEAD = b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r
 
 
 def until(true: Any) -> None:
-    end = time.monotonic() + 20
+    end = time.monotonic() + 300
     while not true():
         assert time.monotonic() < end
         time.sleep(0.005)
@@ -36,7 +36,7 @@ def until(true: Any) -> None:
 
 def connected(served) -> socket.socket:
     port = int(served.url.rpartition(":")[2])
-    return socket.create_connection(("127.0.0.1", port), timeout=20)
+    return socket.create_connection(("127.0.0.1", port), timeout=120)
 
 
 def received(connection: socket.socket) -> bytes:
@@ -53,7 +53,7 @@ def is_well(served) -> bool:
 
 
 def test_fifty_megabytes_are_not_read(served) -> None:
-    answer = requests.post(f"{served.url}/translate", data=b"x" * 50_000_000, timeout=20)
+    answer = requests.post(f"{served.url}/translate", data=b"x" * 50_000_000, timeout=120)
     assert (answer.status_code, answer.json()) == (413, {"error": "the request is too large"})
     assert is_well(served)
 
@@ -209,7 +209,7 @@ def test_a_full_queue_refuses_without_a_thread_and_recovers(serve, monkeypatch: 
                 until(
                     lambda so_far=(begun, waiting): (len(served.engine.begun), num_waiting(served)) == so_far
                 )
-            answer = requests.post(f"{served.url}/translate", json=ASKED, timeout=20)
+            answer = requests.post(f"{served.url}/translate", json=ASKED, timeout=120)
             assert answer.status_code == 503
             assert int(answer.headers["retry-after"]) >= 1
             assert "too busy" in answer.json()["error"]
@@ -268,7 +268,7 @@ def test_probes_overtake_requests_that_arrived_together() -> None:
 def test_a_request_that_takes_too_long_is_cancelled(serve) -> None:
     with serve(seconds=0.2) as served:
         served.engine.gate.clear()
-        answer = requests.post(f"{served.url}/translate", json=ASKED, timeout=20)
+        answer = requests.post(f"{served.url}/translate", json=ASKED, timeout=120)
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
         assert "not done within 0.2 seconds" in answer.json()["error"]
         served.engine.gate.set()
@@ -335,7 +335,7 @@ def test_shutdown_does_not_wait_for_a_long_document(
 
     def read_for_long(_name: str, _content: bytes, _language: str) -> None:
         begun.set()
-        patience.wait(20)
+        patience.wait(300)
         ended.set()
 
     monkeypatch.setattr(process, "SHUTDOWN_SECONDS", 0.2)
@@ -344,7 +344,7 @@ def test_shutdown_does_not_wait_for_a_long_document(
         with serve() as served:
             request = {"data": ASKED, "files": {"file": ("a.txt", b"o gato")}, "timeout": 20}
             response = pool.submit(requests.post, f"{served.url}/translate_file", **request)
-            assert begun.wait(20)
+            assert begun.wait(300)
         assert not ended.is_set()
         patience.set()
         answer = response.result()
@@ -354,8 +354,8 @@ def test_shutdown_does_not_wait_for_a_long_document(
 
 
 def test_every_response_has_security_headers(served) -> None:
-    answers = [requests.get(served.url + path, timeout=20) for path in ("/health", "/nowhere", "/docs")]
-    answers.append(requests.post(f"{served.url}/translate", timeout=20))
+    answers = [requests.get(served.url + path, timeout=120) for path in ("/health", "/nowhere", "/docs")]
+    answers.append(requests.post(f"{served.url}/translate", timeout=120))
     assert [answer.status_code for answer in answers] == [200, 404, 200, 400]
     for answer in answers:
         policy = answer.headers["content-security-policy"]
@@ -378,10 +378,10 @@ def test_only_allowed_hosts_are_answered(serve) -> None:
     with serve(hosts=["Example.org", "[::1]"]) as served:
         for host, status in (("example.ORG:5000", 200), ("[::1]:80", 200), ("evil.example", 400), ("", 400)):
             headers = {"Host": host, "X-Forwarded-Host": "example.org"}
-            answer = requests.get(f"{served.url}/languages", headers=headers, timeout=20)
+            answer = requests.get(f"{served.url}/languages", headers=headers, timeout=120)
             assert answer.status_code == status
             assert status == 200 or "host" in answer.json()["error"]
-            assert requests.get(f"{served.url}/health", headers=headers, timeout=20).status_code == 200
+            assert requests.get(f"{served.url}/health", headers=headers, timeout=120).status_code == 200
 
 
 def test_a_request_is_a_line_of_the_log_without_keys_and_texts(
@@ -400,7 +400,7 @@ def test_a_request_is_a_line_of_the_log_without_keys_and_texts(
     ]
     with serve(keys=Keys(tmp_path / "keys.txt")) as served, caplog.at_level("INFO", "ptenmt.server.access"):
         for path, request in asked:
-            requests.post(served.url + path, timeout=20, **request)
+            requests.post(served.url + path, timeout=120, **request)
         until(lambda: len(caplog.records) == len(asked) + 1)  # and a traceback
     formatter = LogFormatter(is_json=True)
     lines = [formatter.format(record) for record in caplog.records]

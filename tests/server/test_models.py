@@ -18,13 +18,13 @@ PORTUGUESE, ENGLISH = "o gato não tem tempo nenhum , e o cão", "the cat has no
 
 def loaded(served) -> list[str]:
     """The directions whose models are loaded, as the metrics tell."""
-    text = requests.get(f"{served.url}/metrics", timeout=20).text
+    text = requests.get(f"{served.url}/metrics", timeout=120).text
     return re.findall(r'ptenmt_model_bytes\{pair="(.....)"\} 1000', text)
 
 
 def test_the_direction_is_chosen_by_source_and_target(serve) -> None:
     with serve(pairs=["pt-en", "en-pt", "gl-en"]) as served:
-        languages = requests.get(f"{served.url}/languages", timeout=20).json()
+        languages = requests.get(f"{served.url}/languages", timeout=120).json()
         assert {each["code"]: each["targets"] for each in languages} == {
             "pt": ["pt", "en"],
             "en": ["pt", "en"],
@@ -37,7 +37,7 @@ def test_the_direction_is_chosen_by_source_and_target(serve) -> None:
             assert [text for batch in engine.begun for text in batch] == [f"o {pair}", f"a {pair}"]
         message = served.refused("/translate", 400, json={"q": "x", "source": "pt", "target": "gl"})
         assert message == "Galician (gl) is not available as a target language from Portuguese (pt)"
-        text = requests.get(f"{served.url}/metrics", timeout=20).text
+        text = requests.get(f"{served.url}/metrics", timeout=120).text
         assert 'ptenmt_sentences_total{pair="gl-en"} 2.0' in text
 
 
@@ -61,11 +61,11 @@ def test_two_directions_are_chained_only_if_asked(serve) -> None:
         }
         second = [text.upper() for batch in served.engines["en-gl"].begun for text in batch]
         assert sorted(second) == ["A MÃE", "O GATO"]
-        assert requests.get(f"{served.url}/languages", timeout=20).json()[0]["targets"] == ["pt", "en", "gl"]
+        assert requests.get(f"{served.url}/languages", timeout=120).json()[0]["targets"] == ["pt", "en", "gl"]
         assert "one model" in served.refused("/v1/alignment", 400, json=body | {"q": "o gato"})
         form = {"data": {"source": "pt", "target": "gl"}, "files": {"file": ("a.txt", b"o gato\n1")}}
-        answer = requests.post(f"{served.url}/translate_file", timeout=20, **form).json()
-        assert requests.get(answer["translatedFileUrl"], timeout=20).content == b"O GATO\n1"
+        answer = requests.post(f"{served.url}/translate_file", timeout=120, **form).json()
+        assert requests.get(answer["translatedFileUrl"], timeout=120).content == b"O GATO\n1"
 
 
 def test_models_are_loaded_when_used_and_unloaded_for_lack_of_memory(serve) -> None:
@@ -106,14 +106,14 @@ def test_while_a_direction_is_loaded_others_are_loaded_and_used() -> None:
 
     def load_slowly() -> Any:
         begun.set()
-        assert gate.wait(20)
+        assert gate.wait(300)
         return Model(nothing, trained, nothing)
 
     slow = Direction("pt", "en", load=load_slowly)
     models = Models([slow, Direction("en", "pt", load=lambda: Model(nothing, trained, nothing))])
     with ThreadPoolExecutor(3) as pool:
         waiting = [pool.submit(models.get, slow) for _ in range(2)]
-        assert begun.wait(20)
+        assert begun.wait(300)
         model = models.get(models.directions["en", "pt"])
         assert models.attention(model, [1], [1]) == {}
         reloading = pool.submit(models.reload)

@@ -114,6 +114,7 @@ def of(events: list[Event], kind: type) -> list[Any]:
     return [event for event in events if isinstance(event, kind)]
 
 
+@pytest.mark.slow  # two trainings, as in test_resume
 @pytest.mark.usefixtures("_uncompiled")
 def test_resumed_across_the_switch_equals_straight_through(config: Config, tmp_path: Path):
     """Three steps an epoch, scored at the end."""

@@ -25,6 +25,9 @@ from ptenmt.runs.weights import read_weights
 from ptenmt.training import Trainer
 from ptenmt.training.events import CheckpointSaved, CurvePoint, EpochDone, Event, Scores, StepDone
 
+# Two trainings of a recipe with every option; test_resume compares a plain one in each run of all tests.
+pytestmark = pytest.mark.slow
+
 Build = Callable[..., TrainerSetup]
 
 

@@ -212,6 +212,7 @@ def test_out_of_memory_is_an_error_with_a_hint(
     assert "batch.tokens" in failure.value.hint
 
 
+@pytest.mark.slow  # XLA compiles for half a minute of processor time
 def test_xla_computes_the_same(steady: Config, build_trainer: Build, tmp_path: Path):
     one_shape = replace(
         steady, batch=BatchConfig(sentences=64), training=TrainingConfig(epochs=2, warmup_steps=20)

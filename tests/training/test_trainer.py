@@ -57,7 +57,11 @@ def dense(gradient: Any) -> np.ndarray:
     return tf.convert_to_tensor(gradient).numpy().astype("float64")
 
 
-@pytest.mark.parametrize("options", [{}, {"norm": "pre", "tied_embeddings": "all", "activation": "swiglu"}])
+NEWER: dict[str, str] = {"norm": "pre", "tied_embeddings": "all", "activation": "swiglu"}
+
+
+# Step by step in NumPy: one model in each run of all tests, another with the slow ones.
+@pytest.mark.parametrize("options", [NEWER, pytest.param({}, marks=pytest.mark.slow)])
 @pytest.mark.usefixtures("_every_step")
 def test_it_trains_as_a_loop_written_by_hand_does(
     quick: Config, build_trainer: Callable[[Config, Path], Any], tmp_path: Path, options: dict[str, str]

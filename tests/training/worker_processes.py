@@ -53,7 +53,7 @@ class Workers:
 
     def wait_for_step(self, run: Run, step: int) -> None:
         """Return when the history has this global step."""
-        deadline = time.monotonic() + 240
+        deadline = time.monotonic() + 300
         while not any(line["step"] >= step for line in _curve(run)):
             assert all(process.poll() is None for process in self.processes), self.log(0) + self.log(1)
             assert time.monotonic() < deadline

@@ -32,7 +32,7 @@ class RepeatingEngine:
         self.batches.append(([ids[1] for ids in sources], max_length))
 
         def wait() -> list[list[Hypothesis]]:
-            assert self.gate.wait(20)
+            assert self.gate.wait(300)
             return [[Hypothesis([START, *[*ids[1:-1] * 2, END][:max_length]])] for ids in sources]
 
         return wait
@@ -67,7 +67,7 @@ class Requests:
 
 
 def until(is_true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 300
     while not is_true():
         assert time.monotonic() < deadline
         time.sleep(0.001)
@@ -214,3 +214,23 @@ def test_long_sentences_come_in_small_batches() -> None:
         requests.engine.gate.set()
         wait()
     assert [batch for batch, _ in requests.engine.batches[1:]] == [[0, 1], [2, 3]]
+
+
+def test_only_the_request_whose_sentence_fails_gets_the_error() -> None:
+    failing = 13
+    with running() as requests:
+        submit = requests.engine.submit
+
+        def submit_all_but_one(request: SearchRequest) -> PendingHypotheses:
+            if any(ids[1] == failing for ids in request.sources):
+                raise RuntimeError("not this one")
+            return submit(request)
+
+        requests.engine.submit = submit_all_but_one  # type: ignore[method-assign]
+        first = requests.occupy()
+        waits = [requests.submit((word, 2)) for word in (12, failing, 14)]
+        requests.engine.gate.set()
+        assert words(first) == [1000]
+        assert [words(waits[0]), words(waits[2])] == [[12], [14]]
+        with pytest.raises(RuntimeError, match="not this one"):
+            waits[1]()

@@ -214,6 +214,25 @@ def test_unknown_words_are_produced_where_they_may_be(model: Transformer):
     assert UNK not in {token for sentence in ids(may_not) for token in sentence}
 
 
+def test_only_the_tokens_of_the_vocabulary_map_are_generated(model: Transformer):
+    pair = made_up_words(SIZE, SIZE)
+    full = CTranslate2Engine(convert(MODEL, weights_of(model), pair, "", "float32"), pair, with_unknown=False)
+    generated = {token for sentence in ids(full, beam_size=1) for token in sentence}
+    (dropped, *_), kept = sorted(generated - {START, END}), set(range(SIZE))
+    for allowed in (kept - {dropped}, generated | {END}):
+        export = convert(MODEL, weights_of(model), pair, "", "float32", output_ids=allowed)
+        engine = CTranslate2Engine(export, pair, with_unknown=False)
+        for beams in (1, 4):
+            assert {token for sentence in ids(engine, beam_size=beams) for token in sentence[1:]} <= allowed
+        targets = [[START, dropped, 5, END] for _ in SOURCES]
+        assert engine.score(SOURCES, targets)() == full.score(SOURCES, targets)()  # a target may have any
+        prefixed = SearchRequest(SOURCES, LIMIT, DecodingConfig(), target_prefixes=[[dropped]] * len(SOURCES))
+        assert {answer[0].ids[1] for answer in engine.submit(prefixed)()} == {dropped}
+    assert ids(engine, beam_size=1) == ids(
+        full, beam_size=1
+    )  # the tokens of all its translations are allowed
+
+
 def test_it_decodes_up_to_the_last_position(model: Transformer):
     bias = model.final.bias.numpy()
     weights = weights_of(model) | {"transformer/final/bias": bias - 100 * np.eye(SIZE, dtype="float32")[END]}

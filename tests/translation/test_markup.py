@@ -3,17 +3,19 @@
 import random
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from copy_task import TrainedRun
 from scripted import TextEngine
 
 from ptenmt.config import Config, DataConfig, TokenizerConfig
 from ptenmt.data.readers import demo_pairs
 from ptenmt.evaluation.checks import random_markup, tagged
-from ptenmt.tokenizers import build_tokenizers
+from ptenmt.tokenizers import START, build_tokenizers
 from ptenmt.tokenizers.words import word_pattern
 from ptenmt.translation import Translator
 from ptenmt.translation.engine import Hypothesis
@@ -211,3 +213,15 @@ def test_words_are_split_at_elements_where_they_stay_as_they_are(translator, spa
     translations = translator.translate([text_of(spans)])
     (((found),),) = move_markup(translator, translations, [spans])
     assert tagged(found) == f"<t>{expected}</t>"
+
+
+def test_markup_is_moved_on_a_translation_that_fills_all_positions(copied: TrainedRun) -> None:
+    fast = Translator.load(copied.path, pytest.fail).with_options(split_sentences=False, safeguards=False)
+    text = " ".join(["bala"] * 29)
+    (translation,) = fast.with_options(length_penalty=5.0).translate([text])
+    whole = TranslatedSentence(
+        translation.sentences[0].sentence, Hypothesis([START, *[5] * 32], generated="x " * 32), "x " * 32
+    )
+    fragments = [("bala ", (0,)), (text.removeprefix("bala "), ())]
+    ((moved_to,),) = move_markup(fast, [replace(translation, text="x " * 32, sentences=[whole])], [fragments])
+    assert text_of(moved_to) == "x " * 32

@@ -1,10 +1,12 @@
+import gc
 import random
+import weakref
 from collections.abc import Sequence
 
 import pytest
 
-from ptenmt.config import Config, DataConfig, DecodingConfig, ModelConfig
-from ptenmt.tokenizers import SPECIAL_PIECES, Tokenizer, TokenizerPair
+from ptenmt.config import Config, DataConfig, DecodingConfig, ModelConfig, TokenizerConfig
+from ptenmt.tokenizers import SPECIAL_PIECES, Tokenizer, TokenizerPair, build_tokenizers
 from ptenmt.translation.segmentation import SegmentedText, TextEncoder
 
 
@@ -207,3 +209,13 @@ def test_nothing_is_lost_whatever_the_text():
 def test_a_million_blanks_or_marks_are_all_there(text: str):
     segments = cut(text, longest=500)
     assert "".join("".join(texts(segments)).split()) == "".join(text.split())
+
+
+def test_nothing_keeps_the_tokenizers_of_a_model_that_is_loaded_no_more() -> None:
+    config = Config(data=DataConfig(source="demo"), tokenizer=TokenizerConfig(kind="words"))
+    tokenizers = build_tokenizers(config.tokenizer, [("o gato", "the cat")], ("pt", "en"))
+    assert TextEncoder(tokenizers, config).segment(["o gato"])[0].sentences[0].ids
+    source = weakref.ref(tokenizers.source)
+    del tokenizers
+    gc.collect()
+    assert source() is None

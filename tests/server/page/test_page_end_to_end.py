@@ -219,7 +219,7 @@ def test_the_last_request_and_its_answer_are_shown(page: "Browser") -> None:
 
 
 def test_each_route_is_described_with_an_example_and_its_answer(browser: "Browser", address: str) -> None:
-    paths = requests.get(f"{address}openapi.json", timeout=20).json()["paths"]
+    paths = requests.get(f"{address}openapi.json", timeout=120).json()["paths"]
     browser.driver.get(f"{address}docs")
     names = [f"{method.upper()} {path}" for path, methods in paths.items() for method in methods]
     browser.until(lambda: len(browser.all("h2")) == len(names))

@@ -120,7 +120,7 @@ def test_what_is_outdated_is_cancelled_and_never_shown(browser: "Browser", scrip
 
     def slow_at_first(request: Facts) -> Answer:
         if request["q"] == ["velho"]:
-            go.wait(20)
+            go.wait(300)
         return shouted(request)
 
     script.translate = slow_at_first

@@ -1,0 +1,43 @@
+"""Which tokens of a shared vocabulary search generates: those of the training's targets."""
+
+from pathlib import Path
+
+import pytest
+from random_models import write_random_run
+
+from ptenmt.config import AugmentConfig, DataConfig, TokenizerConfig
+from ptenmt.data.readers import demo_pairs
+from ptenmt.recipes.training import output_ids
+from ptenmt.runs.ctranslate2_cache import ctranslate2_model
+from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.tokenizers import SPECIAL_PIECES, build_tokenizers
+
+PAIRS = demo_pairs("train")[:800]
+DATA = DataConfig(source="demo")
+
+
+def test_pieces_of_the_source_language_alone_are_left_out():
+    options = TokenizerConfig(kind="sentencepiece", vocabulary_size=600, shared=True)
+    tokenizer = build_tokenizers(options, PAIRS, DATA.languages).target
+    pieces = {tokenizer.vocabulary[token] for token in output_ids(tokenizer, PAIRS, DATA)}
+    targets = tokenizer.encode([target for _, target in PAIRS])
+    used = {tokenizer.vocabulary[token] for ids in targets for token in ids}
+    assert used <= pieces
+    assert {*SPECIAL_PIECES, "ã", "ç"} <= pieces  # they spell names
+    alone = pieces - used - set(SPECIAL_PIECES)
+    assert {len(piece.removeprefix("▁")) for piece in alone} <= {0, 1}
+    assert len(pieces) < 0.8 * tokenizer.vocabulary_size
+    noisy = DataConfig(source="demo", augment=AugmentConfig(upper_case=0.5))
+    assert output_ids(tokenizer, PAIRS, noisy) >= output_ids(tokenizer, PAIRS, DATA)
+
+
+def test_a_run_that_records_them_is_converted_anew(tmp_path: Path):
+    run = write_random_run(tmp_path / "run", DATA, PAIRS[:20])
+    load = lambda: TrainedModel.load(run, on_warning=pytest.fail)  # noqa: E731
+    assert load().output_ids is None
+    assert "vmap.txt" not in ctranslate2_model(load()).files
+    run.record_output_ids([0, 1, 2, 3, 6])
+    assert load().output_ids == [0, 1, 2, 3, 6]
+    allowed = load().tokenizers.target.pieces([0, 1, 2, 3, 6])
+    for _ in range(2):  # from the weights, and from the cache
+        assert ctranslate2_model(load()).files["vmap.txt"].decode() == "\t" + " ".join(allowed) + "\n"
