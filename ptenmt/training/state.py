@@ -85,7 +85,7 @@ class TrainingState:
         """Skipped updates not explained by float16 overflow."""
         self.nonfinite_in_row = _number(0)
         self.most_nonfinite_in_row = _number(0)
-        """Since they were last checked."""
+        """Since the training was started or resumed."""
         self.gradient_norm = _number(0.0)
         """Of the last update."""
         self.loss_scale = _number(INITIAL_LOSS_SCALE)

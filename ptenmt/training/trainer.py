@@ -115,7 +115,7 @@ class Trainer:
         if self._workers.count > 1:
             self._workers.agree(step=int(state.global_step), weights=state.checksum())
         self._num_reported_nonfinite = int(state.nonfinite)
-        state.most_nonfinite_in_row.assign(state.nonfinite_in_row)
+        state.most_nonfinite_in_row.assign(int(state.nonfinite_in_row))
         self._saved_position = None if restored is None else state.position()
         if self._workers.is_chief:
             remove_unfinished(self._run.path)
@@ -207,7 +207,6 @@ class Trainer:
                 "the loss or its gradients are not finite"
             )
             self._num_reported_nonfinite = num_nonfinite
-        state.most_nonfinite_in_row.assign(state.nonfinite_in_row)
 
     def _curve_point(self) -> events.CurvePoint:
         state = self._state

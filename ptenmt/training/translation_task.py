@@ -1,11 +1,11 @@
 """The translation task: sentence pairs, the Transformer, and its validation."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import keras
 import tensorflow as tf
@@ -34,7 +34,7 @@ from ptenmt.tokenizers import UNK, TokenizerPair, load_tokenizers, suppressed_id
 from ptenmt.training.distributed import Workers
 from ptenmt.training.events import CorpusReady, Sample, Scores, ValidationStep
 from ptenmt.training.task import HeldOutLoss, Split, Task
-from ptenmt.translation import Translation, Translator
+from ptenmt.translation import Translator
 from ptenmt.translation.batching import BATCH_SENTENCES
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 
@@ -82,15 +82,18 @@ class TranslationValidator:
         for done in held_out.add(batches):
             yield ValidationStep(done=done, total=total)
         translator = self._translator()
-        translations: dict[int, Translation] = {}
-        for found in self._translated(translator):
-            translations |= found
+        translations: dict[int, _Translated] = {}
+        for translated in self._translated(translator):
+            translations |= translated
             yield ValidationStep(done=done + len(translations), total=total)
         ordered = [translations[row] for row in range(len(self._pairs))]
         scorer = Scorer("detokenized", self._test_set.references, ("BLEU", "chrF"))
         scores = scorer.values([translation.text for translation in ordered])
         shown = zip(self._pairs, ordered[:NUM_SAMPLES], strict=False)
-        samples = [Sample(source=pair[0], reference=pair[1], translation=found.raw) for pair, found in shown]
+        samples = [
+            Sample(source=source, reference=reference, translation=translation.raw)
+            for (source, reference), translation in shown
+        ]
         loss, accuracy = held_out.sums.mean_loss, held_out.sums.accuracy
         yield Scores(loss=loss, accuracy=accuracy, bleu=scores["BLEU"], chrf=scores["chrF"], samples=samples)
 
@@ -111,21 +114,38 @@ class TranslationValidator:
         )
         return Translator(engine, self._tokenizers, self._config)
 
-    def _translated(self, translator: Translator) -> Iterator[dict[int, Translation]]:
+    def _translated(self, translator: Translator) -> Iterator[dict[int, "_Translated"]]:
         """Yield translations by row; every worker joins each gather."""
         sources = [source for source, _ in self._pairs]
         if self._workers.count == 1:
-            yield from translator.translate_prepared(sources, with_scores=False)
+            yield from _translations(translator, sources, range(len(sources)))
             return
         size = PAIRS_PER_ROUND * self._workers.count
         for first in range(0, len(sources), size):
             rows = range(first, min(first + size, len(sources)))[self._workers.index :: self._workers.count]
-            mine: dict[int, Translation] = {}
-            own = [sources[row] for row in rows]
-            for found in translator.translate_prepared(own, with_scores=False):
-                mine |= {rows[number]: translation for number, translation in found.items()}
-            shared = self._workers.gather([(row, asdict(translation)) for row, translation in mine.items()])
-            yield {row: Translation(**fields) for translated in shared for row, fields in translated}
+            own: dict[int, _Translated] = {}
+            for translated in _translations(translator, [sources[row] for row in rows], rows):
+                own |= translated
+            of_workers = self._workers.gather([(row, *translation) for row, translation in own.items()])
+            yield {row: _Translated(*texts) for of_worker in of_workers for row, *texts in of_worker}
+
+
+class _Translated(NamedTuple):
+    """What a validation needs of a translation; workers send it to each other."""
+
+    text: str
+    raw: str
+
+
+def _translations(
+    translator: Translator, sources: Sequence[str], rows: Sequence[int]
+) -> Iterator[dict[int, _Translated]]:
+    """Translate the sources of these rows; yields translations by row as they are done."""
+    for translated in translator.translate_prepared(sources, with_scores=False):
+        yield {
+            rows[number]: _Translated(translation.text, translation.raw)
+            for number, translation in translated.items()
+        }
 
 
 class TranslationTask(Task):
