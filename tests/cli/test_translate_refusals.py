@@ -22,7 +22,7 @@ from ptenmt.runs.trained_model import TrainedModel
         (["olá", "--resume"], "--resume needs an --output file\n"),
         (
             ["--alternatives", "2", "o gato come . " * 30],
-            "alternatives and alignments need a single sentence, but there are 6 segments in 'o gato come .",
+            "alternatives and alignments need a single sentence, but there are 6 sentences in 'o gato come .",
         ),
         (["olá", "-o", "a" * 300], f"cannot write {'a' * 300}: File name too long"),
         (["olá", "-o", "a" * 248], f"cannot write {'a' * 248}: File name too long"),
