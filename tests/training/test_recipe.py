@@ -141,7 +141,7 @@ def poison(monkeypatch: pytest.MonkeyPatch, is_bad: Callable[[Any], Any]) -> Non
     monkeypatch.setattr(step.TrainStep, "_replica_gradients", spoilt)
 
 
-@pytest.mark.usefixtures("_every_step")
+@pytest.mark.usefixtures("_every_step")  # compiled, as one trains
 def test_a_step_that_is_not_finite_is_skipped_and_reported(
     steady: Config, build_trainer: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -161,7 +161,7 @@ def test_a_step_that_is_not_finite_is_skipped_and_reported(
     assert [line["skipped_steps"] for line in History(built.run.path).validations()] == [3, 3, 3]
 
 
-@pytest.mark.usefixtures("_every_step")
+@pytest.mark.usefixtures("_every_step", "_uncompiled")
 def test_a_training_that_has_diverged_ends_and_leaves_its_last_finite_weights(
     steady: Config, build_trainer: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -198,7 +198,7 @@ def test_a_save_that_falls_on_a_skipped_step_is_made_up_for(
     assert sum(int(message.split()[1].replace("a", "1")) for message in warnings) == 2
 
 
-@pytest.mark.usefixtures("_every_step")
+@pytest.mark.usefixtures("_every_step", "_uncompiled")
 def test_out_of_memory_is_an_error_with_a_hint(
     steady: Config, build_trainer: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -223,7 +223,7 @@ def test_xla_computes_the_same(steady: Config, build_trainer: Build, tmp_path: P
     assert losses(compiled.trainer.fit()) == pytest.approx(expected, rel=1e-4)
 
 
-@pytest.mark.usefixtures("_every_step")
+@pytest.mark.usefixtures("_every_step", "_uncompiled")
 def test_a_training_that_recovered_from_many_such_steps_can_be_resumed(
     steady: Config, build_trainer: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -242,7 +242,7 @@ def test_a_training_that_recovered_from_many_such_steps_can_be_resumed(
     assert int(resumed._state.global_step) == 18
 
 
-@pytest.mark.usefixtures("_every_step")
+@pytest.mark.usefixtures("_every_step", "_uncompiled")
 def test_a_stop_waits_for_a_step_that_is_finite(
     steady: Config, build_trainer: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -257,7 +257,7 @@ def test_a_stop_waits_for_a_step_that_is_finite(
     assert saved[-1] == 11, "the first step after three that were skipped"
 
 
-@pytest.mark.usefixtures("_every_step")
+@pytest.mark.usefixtures("_every_step", "_uncompiled")
 def test_a_last_step_that_is_not_finite_is_not_saved(
     steady: Config, build_trainer: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
