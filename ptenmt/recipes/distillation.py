@@ -114,10 +114,8 @@ def distil(
     on_progress("reading", 0, 1)
     untagged = tuple(replace(file, tag=None) for file in config.data.train)
     corpus = load_corpus(replace(config.data, train=untagged), config.seed)
-    facts: dict[str, Any] = {
-        "teachers": [teacher.facts() for teacher in loaded],
-        "pairs": corpus.train.fingerprint,
-    }
+    origins = [teacher.facts() for teacher in loaded]
+    facts: dict[str, Any] = {"teachers": origins, "pairs": corpus.train.fingerprint}
     cache = corpus_cache(config.data.cache_dir).folder
     n_best = cache / f"n-best-{json_checksum(facts)[:16]}.jsonl.gz"
     held_out = [fingerprint(corpus.validation), fingerprint(corpus.test)]
