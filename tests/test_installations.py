@@ -117,8 +117,8 @@ def test_without_tensorflow_one_translates_serves_and_looks_inside(
     refused = installation.run("ptenmt", "train", "--config", "demo.yaml")
     assert refused.returncode != 0
     assert "this needs TensorFlow, which is not installed" in refused.stderr
-    # Evaluating, and the model card of an export, need sacreBLEU as well.
-    installation.install("sacrebleu>=2.4,<3")
+    # Scores need sacreBLEU, and the model card of an export its version and Jinja2.
+    installation.install("sacrebleu>=2.4,<3", "jinja2>=3.1.4")
     source, reference = pair_files(tmp_path)
     files = ("--source", source, "--reference", reference)
     assert "chrF2++" in installation.said("ptenmt", "evaluate", *run, *files)
