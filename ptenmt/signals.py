@@ -66,10 +66,19 @@ class ProcessSignals:
             yield
             return
         signal.signal(signal.SIGINT, self._interrupt)
+        hook, sys.unraisablehook = sys.unraisablehook, self._end_or_report
         try:
             yield
         finally:
+            sys.unraisablehook = hook
             signal.signal(signal.SIGINT, outside)
+
+    @staticmethod
+    def _end_or_report(lost: Any) -> None:
+        """End the process on an interrupt that arrives in a callback, e.g. of an import, where it is lost."""
+        if issubclass(lost.exc_type, KeyboardInterrupt):
+            _interrupt_process(signal.SIGINT, None)
+        sys.__unraisablehook__(lost)
 
     def make_up(self) -> None:
         """Raise the KeyboardInterrupt that a library has swallowed, as TensorFlow does while it is loaded."""

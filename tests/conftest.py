@@ -50,6 +50,10 @@ def _own_log() -> Iterator[None]:
     log.handlers[:] = handlers
 
 
+# A process of the tests makes many models, of which TensorFlow warns, maybe on a closed stderr of a test.
+logging.getLogger("tensorflow").setLevel(logging.ERROR)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files of trainings take longest; they come first, so that no process is left with one at the end."""
     items.sort(key=lambda item: item.path.parent.name != "training")

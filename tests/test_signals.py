@@ -103,3 +103,22 @@ def test_a_library_that_does_not_come_back_holds_nothing_up(stage: str, sent: li
             assert process.stderr.read().startswith(message)
         finally:
             process.kill()
+
+
+LOST = """
+import signal, weakref
+from ptenmt.signals import end_process_on_interrupt, process_signals
+class Module: pass
+end_process_on_interrupt()
+with process_signals.interruptible():
+    module = Module()
+    reference = weakref.ref(module, lambda _: signal.raise_signal(signal.SIGINT))
+    del module
+    print("went on")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
+def test_an_interrupt_in_a_callback_is_not_lost() -> None:
+    done = subprocess.run([sys.executable, "-c", LOST], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
