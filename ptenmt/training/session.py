@@ -53,19 +53,7 @@ def train(
     on_event: Callable[[Event], None] = lambda _event: None,
     on_download: OnDownload | None = None,
 ) -> TrainingResult:
-    """Train the weights of a run, or resume from its latest checkpoint; see ``ptenmt.recipes.train``.
-
-    In the main thread, SIGINT, SIGTERM and SIGHUP (a closed terminal) finish the current step, save and end
-    the training; a second one exits immediately.
-
-    Args:
-        config: The run's options.
-        run: A path, or a name below ``checkpoints/``.
-        fresh: Start over; an existing run of that name is renamed, not deleted.
-        init_from: Warm start: a run whose weights and tokenizers a new run starts from (fine-tuning).
-        facts: Further entries of ``run.json``.
-        on_event: Called with every event.
-        on_download: Called with the progress of a download.
+    """Train the weights of a run, or resume from its latest checkpoint; as ``ptenmt.recipes.train``.
 
     Raises:
         OutputError: The folder cannot be written.

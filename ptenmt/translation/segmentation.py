@@ -102,7 +102,7 @@ class TextEncoder:
                 f"the text has {num_sentences:,} sentences; {max_sentences:,} are allowed",
                 "send fewer at a time",
             )
-        for read in self._reads:
+        for read in () if is_prepared else self._reads:
             segmented = read(texts, segmented)
         return segmented
 
@@ -131,9 +131,8 @@ class TextEncoder:
         """A sentence with the attention that its spans need, and what the tokenizer reads of it."""
         text, aligned = source_text(sentence.original, sentence.spans)
         with_attention = self._copies_unknown or bool(aligned)
-        return replace(sentence, search=sentence.search._replace(with_attention=with_attention)), prepare(
-            text
-        )
+        search = sentence.search._replace(with_attention=with_attention)
+        return replace(sentence, search=search), prepare(text)
 
     def _encoded(
         self,
@@ -154,9 +153,8 @@ class TextEncoder:
             [read(Sentence(original=original, before=before)) for before, original in sentences]
             for sentences, _ in split
         ]
-        encoded = iter(
-            self._tokenizers.source.encode([text or "" for texts in texts_read for _, text in texts])
-        )
+        prepared = [text or "" for of_text in texts_read for _, text in of_text]
+        encoded = iter(self._tokenizers.source.encode(prepared))
         segmented = []
         for row, (texts, (_, after)) in enumerate(zip(texts_read, split, strict=True)):
             sentences: list[Sentence] = []

@@ -106,3 +106,11 @@ def test_a_length_limit_of_the_user_is_no_fault(make) -> None:
 def test_without_safeguards_nothing_is_translated_again(make) -> None:
     (translation,) = make("tem tem tem tem", GOOD).with_options(safeguards=False).translate("O gato.")
     assert (translation.text, translation.is_retried) == ("tem tem tem tem", False)
+
+
+def test_lines_of_a_prepared_corpus_are_translated_in_whatever_language_they_seem_to_be(make) -> None:
+    english = "This is what they were in the house of the king."
+    translator = make(GOOD, GOOD)
+    assert [one.text for one in translator.translate(english)] == [english]
+    (done,) = [found for found in translator.translate_prepared([english]) if found]
+    assert done[0].text == GOOD

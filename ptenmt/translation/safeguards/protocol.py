@@ -14,7 +14,7 @@ class Safeguard:
         return frozenset(vars(type(self)))
 
     def read(self, _texts: Sequence[str], segmented: list[SegmentedText]) -> list[SegmentedText]:
-        """Texts before they are translated, in the order of their sentences."""
+        """Texts as they were typed, before they are translated; not lines of a prepared corpus."""
         return segmented
 
     def before(self, sentence: Sentence) -> Sentence:
