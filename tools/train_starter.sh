@@ -1,8 +1,9 @@
 #!/bin/sh
-# Trains the wider starter model: sh tools/train_starter.sh FOLDER, after tools/starter_data.py CORPORA FOLDER.
+# Trains the next starter model: sh tools/train_starter.sh FOLDER, after tools/starter_data.py CORPORA FOLDER.
 #
-# A step whose result is in FOLDER is left out, and a step that was interrupted goes on: after anything that stops it,
-# the same command continues. One thread; half of it is the second training.
+# The bundled one translates Portuguese plain text forward, a run of the reverse direction translates English plain
+# text back, and one training learns from both. A step whose result is in FOLDER is left out, and a step that was
+# interrupted goes on: after anything that stops it, the same command continues. One thread.
 
 set -eu
 tools=$(cd "$(dirname "$0")" && pwd)
@@ -35,13 +36,12 @@ for row in rows:
 ' "$@" | gzip -n
 }
 
-train round1 "$tools/starter_round1.yaml"
-translate round1 mono.pt.gz ft-all.tsv.gz "--beam-size 4"
+translate starter mono.pt.gz ft-all.tsv.gz "--beam-size 4"
 [ -e ft.tsv.gz ] || { best ft-all.tsv.gz swap > ft.tmp && mv ft.tmp ft.tsv.gz; }
-train reverse "$tools/starter_reverse.yaml" --init-from round1
+train reverse "$tools/starter_reverse.yaml" --init-from starter
 translate reverse mono.en.gz bt-all.tsv.gz "--beam-size 1"
 [ -e bt.tsv.gz ] || { best bt-all.tsv.gz > bt.tmp && mv bt.tmp bt.tsv.gz; }
 [ -e lexicon.tsv.gz ] || ptenmt lexicon --pairs pt-en/tatoeba.tsv.gz --pairs pt-en/tatoeba_more.tsv.gz \
     --pairs pt-en/tatoeba_pivot.tsv.gz --pairs pt-en/tatoeba_lingua.tsv.gz --pairs bt.tsv.gz \
     --dictionary words.tsv.gz --source-text mono.pt.gz --output lexicon.tsv.gz
-train round2 "$tools/starter_round2.yaml" --init-from round1
+train good "$tools/starter.yaml"
