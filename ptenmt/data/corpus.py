@@ -303,6 +303,12 @@ def _sources(data: DataConfig, split: _Split) -> list[Source]:
         return sources
     if data.source == "demo":
         return [Source("demo", partial(demo_pairs, split), [DEMO_FILE])]
+    if data.source == "imported":
+        raise DataError(
+            "the sentence pairs that an imported model was trained on are not here",
+            "name your own: --set data.path=pairs.tsv to train, --test-set or --source and --reference to "
+            "evaluate",
+        )
     from ptenmt.data.tfds import read_tfds, tfds_files  # which imports TensorFlow
 
     read = partial(read_tfds, data.dataset, data.data_dir, split)

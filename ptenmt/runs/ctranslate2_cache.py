@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ptenmt.atomic_files import folder_written_whole
+from ptenmt.config.schema import SourceMarks
 from ptenmt.model.ctranslate2_model import (
     DEFAULT_QUANTIZATION,
     VOCABULARY_MAP,
@@ -29,7 +30,8 @@ def ctranslate2_model(trained: TrainedModel) -> CTranslate2Model:
     """
     check_ctranslate2(trained.config.model)
     folder = trained.run.ctranslate2_folder
-    cached, layer, output_ids = _read_cache(folder), trained.alignment_layer, trained.output_ids
+    cached = _read_cache(folder, trained.config.model.source_marks)
+    layer, output_ids = trained.alignment_layer, trained.output_ids
     if (
         cached is not None
         and (cached.weights, cached.alignment_layer) == (trained.info.checksum, layer)
@@ -53,7 +55,7 @@ def ctranslate2_model(trained: TrainedModel) -> CTranslate2Model:
     return model
 
 
-def _read_cache(folder: Path) -> CTranslate2Model | None:
+def _read_cache(folder: Path, source_marks: SourceMarks) -> CTranslate2Model | None:
     """The cached model, if it is whole; read first and then verified, as training may replace it."""
     try:
         facts = json.loads((folder / _CACHE_FILE).read_text(encoding="utf-8"))
@@ -64,6 +66,7 @@ def _read_cache(folder: Path) -> CTranslate2Model | None:
             weights=facts["weights"],
             quantization=DEFAULT_QUANTIZATION,
             alignment_layer=facts["alignment_layer"],
+            source_marks=source_marks,
             files=files,
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

@@ -242,7 +242,7 @@ def _check_warm_start(other: Run, before: Config, config: Config) -> None:
         )
     languages, other_languages = config.data.languages, before.data.languages
     is_reverse = languages == other_languages[::-1] and config.task == "translation"
-    if is_reverse and config.model.tied_embeddings != "all":
+    if is_reverse and not (config.model.tied_embeddings == "all" and config.tokenizer.shared):
         raise RunError(
             f"{other.path} translates {'→'.join(other_languages)}, not {'→'.join(languages)}, "
             "without shared embeddings",
