@@ -62,3 +62,7 @@ class OutputError(PtenmtError):
 
 class ServerError(PtenmtError):
     """A server that cannot start."""
+
+
+class ModelImportError(PtenmtError):
+    """A model of another program that cannot be imported."""

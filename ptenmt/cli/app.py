@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import keyword
 import os
 import re
 import signal
@@ -21,9 +22,12 @@ from ptenmt.signals import process_signals
 
 COMMANDS = (
     *("corpora", "download", "data", "clean", "lexicon", "train", "distil", "evaluate", "translate"),
-    *("backtranslate", "complete", "average", "export", "info", "compare", "inspect", "serve"),
+    *("backtranslate", "complete", "average", "import", "export", "info", "compare", "inspect", "serve"),
 )
-"""A function for ``command``, or a Typer app, of this name is in the module ``ptenmt.cli.<name>``."""
+"""A function for ``command``, or a Typer app, of this name is in the module ``ptenmt.cli.<name>``.
+
+Where Python has a keyword of this name, with an underscore after it.
+"""
 _INTERRUPTED = 128 + signal.SIGINT
 
 
@@ -37,7 +41,8 @@ class _Group(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 — the context does not matter
         if cmd_name not in COMMANDS:
             return None
-        found = getattr(import_module(f"ptenmt.cli.{cmd_name}"), cmd_name)
+        name = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
+        found = getattr(import_module(f"ptenmt.cli.{name}"), name)
         if isinstance(found, typer.Typer):
             return typer.main.get_command(found)
         alone = typer.Typer(add_completion=False, **MARKUP)
