@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ptenmt.config.epochs import EpochSteps
 from ptenmt.config.loading import show_value
+from ptenmt.config.schedule import EpochSteps
 from ptenmt.runs.history import NOTHING, metric_name, metric_value, perplexity
 
 if TYPE_CHECKING:

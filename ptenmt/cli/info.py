@@ -13,9 +13,8 @@ from ptenmt.config.loading import flat_options
 from ptenmt.errors import RunError
 from ptenmt.inspection.figures import Table
 from ptenmt.runs import COMMANDS, UNITS, Run, find_run, list_runs
-from ptenmt.runs.directory import RUNS_FOLDER
+from ptenmt.runs.directory import RUNS_FOLDER, RunRecord
 from ptenmt.runs.history import NOTHING, History, metric_name, metric_value
-from ptenmt.runs.record import RunRecord
 from ptenmt.runs.weights import best_weights, list_weights
 
 _SHOWN_FACTS = {"created", "trained", "versions", "data", "vocabulary_sizes", "parameters"}

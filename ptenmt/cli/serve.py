@@ -18,8 +18,7 @@ from ptenmt.errors import ConfigError, PtenmtError
 from ptenmt.processes import available_cores
 from ptenmt.runs import Choice, find_run
 from ptenmt.runs.trained_model import TrainedModel
-from ptenmt.server.keys import Keys, add_key as make_key
-from ptenmt.server.limits import Limits
+from ptenmt.server.limits import Keys, Limits, add_key as make_key
 from ptenmt.translation.safeguards.glossary import Glossary
 
 if TYPE_CHECKING:

@@ -2,12 +2,12 @@ from dataclasses import replace
 
 import pytest
 import sacrebleu
+from ptenmt.scoring import scores as scores_module
 from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.significance import PairedTest
 
 from ptenmt.evaluation.evaluation import json_facts
-from ptenmt.scoring import scores as scores_module
-from ptenmt.scoring.scores import METRICS, Scorer
+from ptenmt.scores import METRICS, Scorer
 
 HYPOTHESES = ["The cat sat on the mat.", "it 's a dog !", "Nothing at all , I fear", ""] * 4
 REFERENCES = ["The cat sat on a mat.", "It 's a big dog !", "Everything , I fear", "Silence."] * 4
