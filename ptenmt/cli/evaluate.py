@@ -10,8 +10,8 @@ import typer
 from ptenmt import evaluation
 from ptenmt.atomic_files import make_folder
 from ptenmt.cli import options
+from ptenmt.cli.charts import print_facts, print_tables
 from ptenmt.cli.console import Screen, load_tensorflow
-from ptenmt.cli.tables import print_facts, print_tables
 from ptenmt.config import DataConfig
 from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.errors import PtenmtError

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ptenmt.cli import options
-from ptenmt.cli.console import Screen, standard_output
-from ptenmt.cli.formatting import model_label
+from ptenmt.cli.console import Screen, model_label, standard_output
 from ptenmt.errors import ConfigError, PtenmtError
 from ptenmt.processes import available_cores
 from ptenmt.runs import Choice, find_run
