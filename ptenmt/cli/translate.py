@@ -1,4 +1,24 @@
-"""``ptenmt translate`` and ``ptenmt backtranslate``."""
+"""``ptenmt translate`` and ``ptenmt backtranslate``.
+
+Args:
+    texts: Sentences; standard input by default, or for a single -.
+    n_best: Write the N best translations of each text: rank, score and translation, separated by tabs. Raises
+        the beam size to N unless --beam-size is given.
+    max_length: Maximum number of tokens of a translation.
+    prefix: Target prefix: what every translation starts with.
+    alternatives: Show the N most probable next tokens after the prefix, each with its completion and
+        probability, in the format of --n-best; tokens of less than 1 % of the first one's probability are
+        left out.
+    glossary: Terms and their translations, a pair a line, separated by a tab; equal: not translated.
+    input_file: Translate this file, plain or .gz.
+    output_file: Write the translations to this file, complete or not at all; -: standard output.
+    skip_invalid: Write an empty line for input that is not valid UTF-8 instead of stopping.
+    raw: Keep the spacing of the training corpus: 'well .' instead of 'well.'
+    as_json: Write a JSON object for each text: source, translation, raw, score, tokens, alternatives,
+        milliseconds, is_complete, is_retried, is_split, detected, unknown, confidence (quality estimation:
+        the expected sentence chrF / 100), words with their probabilities.
+    interactive: Prompt for sentences, with line editing and history; default at a terminal without TEXT.
+"""
 
 import sys
 from collections.abc import Iterable
@@ -19,7 +39,6 @@ from ptenmt.data.text import language_name
 from ptenmt.errors import PtenmtError
 from ptenmt.runs import find_run
 from ptenmt.runs.trained_model import TrainedModel
-from ptenmt.translation.backtranslation import EMPTY, FOREIGN, PAIRS, BackTranslation, left_out
 from ptenmt.translation.safeguards.glossary import Glossary
 from ptenmt.translation.translator import Translator, uses_keras
 
@@ -28,126 +47,31 @@ _file_option = partial(typer.Option, rich_help_panel="Files")
 _format_option = partial(typer.Option, rich_help_panel="Output format")
 
 
-_Texts = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="TEXT...",
-        callback=options.as_text,
-        help="Sentences; standard input by default, or for a single -.",
-    ),
-]
-_NBest = Annotated[
-    int | None,
-    options.search(
-        metavar="N",
-        help=(
-            "Write the N best translations of each text: rank, score and translation, separated "
-            "by tabs. Raises the beam size to N unless --beam-size is given."
-        ),
-    ),
-]
-_MaxLength = Annotated[
-    int | None,
-    options.search(
-        metavar="N", show_default="grows with the source", help="Maximum number of tokens of a translation."
-    ),
-]
-_Prefix = Annotated[
-    str,
-    options.search(
-        metavar="TEXT",
-        show_default=False,
-        callback=options.as_text,
-        help="Target prefix: what every translation starts with.",
-    ),
-]
-_Alternatives = Annotated[
-    int | None,
-    options.search(
-        min=1,
-        max=MAX_ALTERNATIVES,
-        metavar="N",
-        help=(
-            "Show the N most probable next tokens after the prefix, each with its completion and "
-            "probability, in the format of --n-best; tokens of less than 1 % of the first one's "
-            "probability are left out."
-        ),
-    ),
-]
-_TranslateGlossary = Annotated[
-    Path | None,
-    typer.Option(
-        "--glossary",
-        metavar="FILE",
-        show_default=False,
-        help=("Terms and their translations, a pair a line, separated by a tab; equal: not translated."),
-    ),
-]
-_InputFile = Annotated[
-    Path | None, _file_option("--input", "-i", metavar="FILE", help="Translate this file, plain or .gz.")
-]
-_OutputFile = Annotated[
-    Path | None,
-    _file_option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="Write the translations to this file, complete or not at all; -: standard output.",
-    ),
-]
-_SkipInvalid = Annotated[
-    bool,
-    _file_option(
-        "--skip-invalid", help="Write an empty line for input that is not valid UTF-8 instead of stopping."
-    ),
-]
-_Raw = Annotated[
-    bool, _format_option("--raw", help="Keep the spacing of the training corpus: 'well .' instead of 'well.'")
-]
-_AsJson = Annotated[
-    bool,
-    _format_option(
-        "--json",
-        help=(
-            "Write a JSON object for each text: source, translation, raw, score, tokens, "
-            "alternatives, milliseconds, is_complete, is_retried, is_split, detected, unknown, "
-            "confidence (quality estimation: the expected sentence chrF / 100), words with their "
-            "probabilities."
-        ),
-    ),
-]
-_Interactive = Annotated[
-    bool,
-    _format_option(
-        "--interactive",
-        help=("Prompt for sentences, with line editing and history; default at a terminal without TEXT."),
-    ),
-]
-
-
 def translate(
     screen: Screen,
     context: typer.Context,
-    texts: _Texts = None,
+    texts: Annotated[list[str] | None, typer.Argument(metavar="TEXT...", callback=options.as_text)] = None,
     run: options.RunName = None,
     checkpoint: options.WhichWeights = "best",
     engine: options.WhichEngine = "auto",
     device: options.Device = "cpu",
     threads: options.Threads = None,
     beam_size: options.BeamSize = None,
-    n_best: _NBest = None,
-    max_length: _MaxLength = None,
-    prefix: _Prefix = "",
-    alternatives: _Alternatives = None,
-    glossary: _TranslateGlossary = None,
+    n_best: Annotated[int | None, options.search(metavar="N")] = None,
+    max_length: Annotated[
+        int | None, options.search(metavar="N", show_default="grows with the source")
+    ] = None,
+    prefix: Annotated[str, options.search(metavar="TEXT", show_default=False, callback=options.as_text)] = "",
+    alternatives: Annotated[int | None, options.search(min=1, max=MAX_ALTERNATIVES, metavar="N")] = None,
+    glossary: Annotated[Path | None, typer.Option(metavar="FILE", show_default=False)] = None,
     overrides: options.DecodingOverrides = None,
-    input_file: _InputFile = None,
-    output_file: _OutputFile = None,
+    input_file: Annotated[Path | None, _file_option("--input", "-i", metavar="FILE")] = None,
+    output_file: Annotated[Path | None, _file_option("--output", "-o", metavar="FILE")] = None,
     resume: options.Resume = False,
-    skip_invalid: _SkipInvalid = False,
-    raw: _Raw = False,
-    as_json: _AsJson = False,
-    interactive: _Interactive = False,
+    skip_invalid: Annotated[bool, _file_option("--skip-invalid")] = False,
+    raw: Annotated[bool, _format_option("--raw")] = False,
+    as_json: Annotated[bool, _format_option("--json")] = False,
+    interactive: Annotated[bool, _format_option("--interactive")] = False,
 ) -> None:
     """Translate sentences: arguments, a file, standard input, or interactively.
 
@@ -264,6 +188,8 @@ def backtranslate(
         max_words: Leave out lines of more words.
         skip_invalid: Leave out lines that are not valid UTF-8, instead of stopping.
     """
+    from ptenmt.translation.backtranslation import EMPTY, FOREIGN, PAIRS, BackTranslation, left_out  # NumPy
+
     options.refuse_together({"--sample": sample, "--beam-size": beam_size})
     if not output_file.name.lower().endswith((".tsv", ".tsv.gz")):
         raise PtenmtError(f"--output {output_file}: the name of a file of pairs ends in .tsv or .tsv.gz")

@@ -27,7 +27,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
         asked.append(arguments)
         return [TED] if arguments[2] in TED["name"] else []
 
-    monkeypatch.setattr("ptenmt.cli.corpora.list_corpora", list_corpora)
+    monkeypatch.setattr("ptenmt.cli.data.list_corpora", list_corpora)
     return asked
 
 

@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import pytest
 import sacrebleu
-from ptenmt.scoring import scores as scores_module
 from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.significance import PairedTest
 
+from ptenmt import scores as scores_module
 from ptenmt.evaluation.evaluation import json_facts
 from ptenmt.scores import METRICS, Scorer
 
