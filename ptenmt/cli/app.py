@@ -20,13 +20,19 @@ from ptenmt.cli.options import COMMAND_LINE, MARKUP, command
 from ptenmt.errors import PtenmtError
 from ptenmt.signals import process_signals
 
-COMMANDS = (
-    *("corpora", "download", "data", "clean", "lexicon", "train", "distil", "evaluate", "translate"),
-    *("backtranslate", "complete", "average", "import", "export", "info", "compare", "inspect", "serve"),
-)
-"""A function for ``command``, or a Typer app, of this name is in the module ``ptenmt.cli.<name>``.
+COMMANDS = {
+    **dict.fromkeys(("corpora", "download", "data", "clean", "lexicon"), "data"),
+    **dict.fromkeys(("train", "distil"), "train"),
+    "evaluate": "evaluate",
+    **dict.fromkeys(("translate", "backtranslate"), "translate"),
+    "complete": "complete",
+    **dict.fromkeys(("average", "import", "export", "info", "compare"), "runs"),
+    "inspect": "inspect",
+    "serve": "serve",
+}
+"""By name the module of ``ptenmt.cli`` with a function for ``command``, or a Typer app, of that name.
 
-Where Python has a keyword of this name, with an underscore after it.
+``import``, which is a keyword, has an underscore after it there.
 """
 _INTERRUPTED = 128 + signal.SIGINT
 
@@ -42,11 +48,11 @@ class _Group(TyperGroup):
         if cmd_name not in COMMANDS:
             return None
         name = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
-        found = getattr(import_module(f"ptenmt.cli.{name}"), name)
-        if isinstance(found, typer.Typer):
-            return typer.main.get_command(found)
+        function = getattr(import_module(f"ptenmt.cli.{COMMANDS[cmd_name]}"), name)
+        if isinstance(function, typer.Typer):
+            return typer.main.get_command(function)
         alone = typer.Typer(add_completion=False, **MARKUP)
-        alone.command(cmd_name)(command(found))
+        alone.command(cmd_name)(command(function))
         return typer.main.get_command(alone)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

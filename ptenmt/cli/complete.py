@@ -4,10 +4,9 @@ from typing import Annotated
 
 import typer
 
-from ptenmt.cli.console import Screen, standard_output
-from ptenmt.cli.formatting import shown_perplexity
+from ptenmt.cli.charts import print_table
+from ptenmt.cli.console import Screen, shown_perplexity, standard_output
 from ptenmt.cli.options import RunName, WhichWeights, as_text
-from ptenmt.cli.tables import print_table
 from ptenmt.config import DecodingConfig
 from ptenmt.config.schema import MIN_TEMPERATURE, NUM_SEEDS
 from ptenmt.inspection.figures import Table

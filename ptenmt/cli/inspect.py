@@ -24,8 +24,7 @@ from ptenmt.inspection.curves import history_plots, schedule_plot
 from ptenmt.inspection.embeddings import nearest_neighbours, neighbour_bars, positions_map, similarity_map
 from ptenmt.inspection.figures import figure_format
 from ptenmt.inspection.inspector import Inspector
-from ptenmt.inspection.probabilities import probability_bars, probability_table, token_probabilities
-from ptenmt.inspection.tokens import token_panels
+from ptenmt.inspection.tokens import probability_bars, probability_table, token_panels, token_probabilities
 from ptenmt.runs import find_run
 
 _PAGE = ".html"

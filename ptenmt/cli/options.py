@@ -67,10 +67,12 @@ def resume_command(
 def command(function: Callable[..., None]) -> Callable[..., None]:
     """Prepare a function for typer.
 
-    Its first parameter, a ``Screen``, becomes the options --quiet and --verbose. The section ``Args`` of its
-    docstring, at the end, has the help texts of its own options, those that are declared in its signature.
+    Its first parameter, a ``Screen``, becomes the options --quiet and --verbose. The section ``Args`` at the
+    end of its docstring has the help texts of its own options, those that are declared in its signature; of
+    a command with many options it is at the end of the module's docstring.
     """
     text, _, arguments = str(inspect.getdoc(function)).partition("\n\nArgs:\n")
+    arguments = arguments or str(inspect.getdoc(inspect.getmodule(function))).partition("\n\nArgs:\n")[2]
     signature = inspect.signature(function)
     for name, description in re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", arguments, re.MULTILINE):
         signature.parameters[name].annotation.__metadata__[0].help = " ".join(description.split())

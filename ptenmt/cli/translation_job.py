@@ -15,8 +15,7 @@ import typer
 
 from ptenmt._version import __version__
 from ptenmt.atomic_files import json_text, output_errors
-from ptenmt.cli.console import Screen, standard_output
-from ptenmt.cli.formatting import counted, duration
+from ptenmt.cli.console import Screen, counted, duration, standard_output
 from ptenmt.data.readers import Lines
 from ptenmt.data.text import language_name
 from ptenmt.errors import ConfigError, OutputError, PtenmtError

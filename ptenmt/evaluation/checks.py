@@ -1,24 +1,28 @@
 """Reliability checks: what must hold of every run's translations, tried on its own test sentences.
 
-The same sentences always give the same cases.
+The same sentences always give the same cases. Robustness scores the translations of all of them with noise.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from html import escape
 from itertools import groupby
 from operator import itemgetter
 from random import Random
 from xml.etree import ElementTree
 
-from ptenmt.data.augmentation import capitalized
-from ptenmt.data.placeholders import find_entities, in_notation
+from ptenmt.data.augmentation import CASES, NOISES, capitalized
+from ptenmt.data.placeholders import PLACEHOLDERS, find_entities, in_notation, mask_pair
 from ptenmt.data.readers import SentencePair
+from ptenmt.data.text import lowers_typed
 from ptenmt.evaluation.error_analysis import max_repeats
 from ptenmt.evaluation.reliability import Reliability
+from ptenmt.evaluation.systems import System
+from ptenmt.evaluation.test_set import TestSet
 from ptenmt.progress import OnProgress
-from ptenmt.scoring.scores import MetricName, Scorer
-from ptenmt.scoring.test_set import TestSet
+from ptenmt.scores import MetricName, Scorer
+from ptenmt.tokenizers import UNK
 from ptenmt.tokenizers.words import word_pattern
 from ptenmt.translation import Translator
 from ptenmt.translation.markup import Elements, Fragment, move_markup, num_shared, text_of
@@ -281,3 +285,69 @@ def _elements(spans: Sequence[Fragment]) -> list[Elements]:
 
 def _words(text: str) -> list[tuple[int, int]]:
     return [word.span() for word in word_pattern().finditer(text)]
+
+
+CLEAN = "no noise"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoiseScores:
+    """The scores of translations of sources with noise, against references with the same noise."""
+
+    noise: str
+    """The option in ``data.augment``; for the row to compare with ``no noise``."""
+    num_changed: int
+    num_pairs: int
+    bleu: float
+    chrf: float
+    bleu_drop: float
+    """By how much BLEU is lower than without noise; negative: it is higher."""
+    chrf_drop: float
+
+
+def score_robustness(system: System, test_set: TestSet, on_progress: OnProgress) -> list[NoiseScores]:
+    """Translate a test set, whose sources must be known, without noise and under each.
+
+    All sources are translated as users' text; of several references the first counts. Capitals are left out
+    for a run that lower-cases its input, and placeholders for one whose tokenizers do not know them.
+    """
+    data = test_set.data
+    references = [test_set.references_of(row)[0] for row in range(len(test_set))]
+    pairs = list(zip(test_set.sources or [], references, strict=True))
+    config, tokenizers = system.trained.config, system.trained.tokenizers
+    left_out = set(CASES) if lowers_typed(data) or config.tokenizer.kind == "wordpiece" else set()
+    if UNK in tokenizers.source.encode(PLACEHOLDERS)[0]:
+        left_out.add("placeholders")
+    known = set(pairs)
+
+    def report(noise: str, _activity: str, done: int, total: int) -> None:
+        on_progress(f"with {noise}", done, total)
+
+    results: list[NoiseScores] = []
+    for name in (CLEAN, *(name for name in NOISES if name not in left_out)):
+        noisy = noisy_pairs(name, pairs)
+        typed = TestSet.from_typed([source for source, _ in noisy], [[target for _, target in noisy]], data)
+        hypotheses, _ = system.translate(typed, partial(report, name))
+        values = Scorer("detokenized", typed.references, ("BLEU", "chrF")).values(hypotheses.texts)
+        clean = results[0] if results else None
+        results.append(
+            NoiseScores(
+                noise=name,
+                num_changed=sum(pair not in known for pair in noisy),
+                num_pairs=len(noisy),
+                bleu=values["BLEU"],
+                chrf=values["chrF"],
+                bleu_drop=clean.bleu - values["BLEU"] if clean else 0.0,
+                chrf_drop=clean.chrf - values["chrF"] if clean else 0.0,
+            )
+        )
+    return results
+
+
+def noisy_pairs(name: str, pairs: list[SentencePair]) -> list[SentencePair]:
+    """Return all pairs with one noise, always the same."""
+    if name == "placeholders":  # without those that training puts between words
+        return [mask_pair(*pair) for pair in pairs]
+    if name not in NOISES:
+        return pairs
+    return [NOISES[name](*pair, Random(f"{name} {row}")) for row, pair in enumerate(pairs)]

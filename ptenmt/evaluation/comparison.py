@@ -16,7 +16,7 @@ from ptenmt.progress import OnProgress
 from ptenmt.runs import Run, find_run
 from ptenmt.runs.history import History
 from ptenmt.runs.weights import list_weights
-from ptenmt.scoring.scores import Difference, Scorer
+from ptenmt.scores import Difference, Scorer
 
 _SPLITS = ("train", "validation", "test")
 _METRICS = ("bleu", "chrf", "loss", "accuracy")

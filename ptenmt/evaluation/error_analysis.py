@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ptenmt.scoring.scores import Score, Scorer, Statistics
+from ptenmt.scores import Score, Scorer, Statistics
 from ptenmt.tokenizers import UNK, Tokenizer
 from ptenmt.tokenizers.words import word_pattern
 

@@ -10,7 +10,7 @@ from ptenmt.data.corpus import HeldOutSplit, load_corpus, load_split
 from ptenmt.data.store import fingerprint
 from ptenmt.data.text import spacing
 from ptenmt.errors import ConfigError, PtenmtError, RunError
-from ptenmt.evaluation.checks import Check, run_checks
+from ptenmt.evaluation.checks import Check, NoiseScores, run_checks, score_robustness
 from ptenmt.evaluation.error_analysis import (
     ErrorAnalysis,
     EvaluatedSentence,
@@ -19,15 +19,20 @@ from ptenmt.evaluation.error_analysis import (
     count_words,
 )
 from ptenmt.evaluation.minimal_pairs import MinimalPairResults, translate_minimal_pairs
-from ptenmt.evaluation.published_test_sets import with_test_set
 from ptenmt.evaluation.reliability import Reliability, calibrate
-from ptenmt.evaluation.robustness import NoiseScores, score_robustness
 from ptenmt.evaluation.systems import LoadOptions, SearchFacts, System, teacher_forced
+from ptenmt.evaluation.test_set import (
+    PLAIN_TEXT,
+    TOKENIZED_TEXT,
+    EvaluationFiles,
+    Hypotheses,
+    TestSet,
+    with_test_set,
+)
 from ptenmt.progress import OnProgress
 from ptenmt.runs import Run, check_task, find_run
 from ptenmt.runs.history import perplexity
-from ptenmt.scoring.scores import BaselineComparison, MetricName, Score, Scorer, Statistics, TextForm
-from ptenmt.scoring.test_set import PLAIN_TEXT, TOKENIZED_TEXT, EvaluationFiles, Hypotheses, TestSet
+from ptenmt.scores import BaselineComparison, MetricName, Score, Scorer, Statistics, TextForm
 from ptenmt.tokenizers import load_tokenizers
 
 SENTENCE_METRIC: MetricName = "chrF2++"

@@ -8,9 +8,9 @@ import numpy as np
 
 from ptenmt.data.readers import SentencePair
 from ptenmt.evaluation.systems import System
+from ptenmt.evaluation.test_set import Hypotheses, TestSet
 from ptenmt.progress import OnProgress
-from ptenmt.scoring.scores import References, Scorer
-from ptenmt.scoring.test_set import Hypotheses, TestSet
+from ptenmt.scores import References, Scorer
 from ptenmt.translation.confidence import Calibration
 from ptenmt.translation.scoring import scored_sentences, with_confidence
 

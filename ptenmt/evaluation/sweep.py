@@ -10,10 +10,10 @@ from ptenmt.config.schema import NO_SAMPLING
 from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.evaluation.evaluation import EvaluationRequest
 from ptenmt.evaluation.systems import LoadOptions
+from ptenmt.evaluation.test_set import EvaluationFiles
 from ptenmt.progress import OnProgress
 from ptenmt.runs import Run
-from ptenmt.scoring.scores import SIGNIFICANCE_LEVEL, MetricName, Scorer
-from ptenmt.scoring.test_set import EvaluationFiles
+from ptenmt.scores import SIGNIFICANCE_LEVEL, MetricName, Scorer
 
 BEAM_SIZES = (1, 2, 4, 8)
 LENGTH_PENALTIES = (0.0, 0.6, 1.0, 1.4)

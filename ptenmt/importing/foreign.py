@@ -104,9 +104,7 @@ class ForeignModel:
             ordered = in_order(path, array, order)
             weights[f"transformer/{path}"] = np.ascontiguousarray(ordered, dtype=np.float32)
 
-        for layer, shape in layer_shapes(self.model):
-            for variable, array in self.layer(layer, shape).items():
-                add(f"{layer}/{variable}", array)
+        # The largest first, while nothing else is in memory beside its copies.
         for stack, vocabulary in (("encoder", self.source), ("decoder", self.target)):
             if stack == "encoder" or self.model.tied_embeddings != "all":
                 _, rows = vocabulary.rows()
@@ -117,6 +115,9 @@ class ForeignModel:
         add("final/bias", np.maximum(_gathered(bias, rows, NEVER), NEVER))
         if self.projection is not None:
             add("final/kernel", _gathered(self.projection().T, rows, 0.0).T)
+        for layer, shape in layer_shapes(self.model):
+            for variable, array in self.layer(layer, shape).items():
+                add(f"{layer}/{variable}", array)
         return weights
 
 

@@ -84,16 +84,19 @@ def read_hugging_face(folder: Path) -> ForeignModel:
     is_shared = bool(config.get("share_encoder_decoder_embeddings", True))
     model = _model_config(
         file,
-        num_layers=config["encoder_layers"],
-        decoder_layers=config["decoder_layers"],
-        d_model=config["d_model"],
-        num_heads=config["encoder_attention_heads"],
-        d_ff=config["encoder_ffn_dim"],
+        config,
+        {
+            "num_layers": "encoder_layers",
+            "decoder_layers": "decoder_layers",
+            "d_model": "d_model",
+            "num_heads": "encoder_attention_heads",
+            "d_ff": "encoder_ffn_dim",
+            "max_positions": "max_position_embeddings",
+        },
         norm="post" if is_marian else "pre",
         activation=_HUGGING_FACES[config.get("activation_function", "gelu")],
         source_marks="both" if has_own_tokenizer else "end",
         tied_embeddings=("all" if is_shared else "target") if is_tied else "none",
-        max_positions=config["max_position_embeddings"],
     )
     sizes = {"encoder": len(source.tokens), "decoder": len(target.tokens)}
 
@@ -166,12 +169,15 @@ def read_npz(folder: Path) -> ForeignModel:
     tied = "all" if tables["encoder"] == tables["decoder"] else "target"
     model = _model_config(
         file,
-        num_layers=config["enc-depth"],
-        decoder_layers=config["dec-depth"],
-        d_model=config["dim-emb"],
-        num_heads=config["transformer-heads"],
-        d_ff=config["transformer-dim-ffn"],
-        activation=_ACTIVATIONS[config["transformer-ffn-activation"]],
+        config,
+        {
+            "num_layers": "enc-depth",
+            "decoder_layers": "dec-depth",
+            "d_model": "dim-emb",
+            "num_heads": "transformer-heads",
+            "d_ff": "transformer-dim-ffn",
+        },
+        activation=_ACTIVATIONS[config.get("transformer-ffn-activation", "swish")],
         source_marks="end",
         tied_embeddings="none" if output else tied,
         max_positions=_MAX_POSITIONS,
@@ -205,13 +211,17 @@ def read_npz(folder: Path) -> ForeignModel:
     )
 
 
-def _model_config(file: Path, **options: Any) -> ModelConfig:
+def _model_config(
+    file: Path, found: Mapping[str, Any], names: Mapping[str, str], **options: Any
+) -> ModelConfig:
+    """The section ``model``: ``names`` are the other program's names of ptenmt's options."""
     with reading(file):
+        sizes = {own: found[theirs] for own, theirs in names.items()}
         try:
-            model = ModelConfig(norm_epsilon=_EPSILON, **options)
-            return replace(model, decoder_layers=None) if model.decoder_layers == model.num_layers else model
+            model = ModelConfig(norm_epsilon=_EPSILON, **sizes, **options)
         except ConfigError as error:
             raise ModelImportError(f"{file}: {error.message}", error.hint) from error
+    return replace(model, decoder_layers=None) if model.decoder_layers == model.num_layers else model
 
 
 def _spm(folder: Path) -> tuple[bytes, bytes]:

@@ -48,6 +48,7 @@ def import_model(
 
     Raises:
         ModelImportError: A file is missing, damaged or does not fit, or ptenmt cannot express the model.
+        TokenizerError: A SentencePiece model is damaged, or there is no such tag.
         RunError: The run exists.
         OutputError: The run cannot be written.
     """
@@ -64,6 +65,8 @@ def import_model(
             target_language=target_language or languages[1],
         )
         tokenizer, tokenizers = model.tokenizers(tag)
+        for side in (tokenizers.source, tokenizers.target):
+            side.encode(["a"])  # raises TokenizerError for a damaged model
         config = Config(
             data=data, tokenizer=tokenizer, model=model.model, decoding=DecodingConfig(**model.decoding)
         )

@@ -161,6 +161,8 @@ def reading(file: Path) -> Iterator[None]:
         raise
     except FileNotFoundError as error:
         raise ModelImportError(f"{file} is missing", "copy the whole folder") from error
+    except KeyError as error:
+        raise ModelImportError(f"{file} has no {error.args[0]}", "copy the whole file") from error
     except Exception as error:  # every format has errors of its own
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ModelImportError(f"{file} cannot be read: {reason}", "copy or download it again") from error

@@ -129,7 +129,7 @@ def schedule_plot(config: Config, steps: int | None = None) -> LinePlot:
     warmup = num_warmup_steps(options, total)
     points = np.linspace(1, total, min(total, _MAX_POINTS)).round()
     at = np.union1d(points, [warmup] if 1 <= warmup <= total else [])
-    rates = learning_rate(at, options, config.model.d_model, total)
+    rates = learning_rate(at, options, config.model.d_model, total, np)
     peak = int(np.argmax(rates))
     return LinePlot(
         title=f"Learning rate ({options.schedule}): {rates[peak]:.4g} at step {at[peak]:,.0f}, "

@@ -33,8 +33,7 @@ from ptenmt.inspection.embeddings import (
 )
 from ptenmt.inspection.figures import Bars, HeatMap, LinePlot, Panel, Table, figure_format
 from ptenmt.inspection.inspector import Inspector
-from ptenmt.inspection.probabilities import RUNNERS_UP, probability_bars, token_probabilities
-from ptenmt.inspection.tokens import token_panels
+from ptenmt.inspection.tokens import RUNNERS_UP, probability_bars, token_panels, token_probabilities
 from ptenmt.runs import Run, find_run
 
 MAX_LABELS = 64

@@ -15,8 +15,7 @@ from ptenmt.inspection.alignment import choose_layer
 from ptenmt.model.ctranslate2_model import why_not_ctranslate2
 from ptenmt.progress import OnDownload
 from ptenmt.runs import Run
-from ptenmt.runs.ctranslate2_cache import ctranslate2_model
-from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
 from ptenmt.runs.weights import list_weights
 from ptenmt.tokenizers import SPECIAL_PIECES, Tokenizer, load_tokenizers
 from ptenmt.training.events import Event, Warned

@@ -1,13 +1,11 @@
 """The directions that a server translates, and their models, loaded when first used."""
 
-import ctypes
 import logging
 import math
 import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -107,8 +105,6 @@ def direction_of_run(
         vars(loaded).pop("weights", None)  # of a conversion
         engine: Any = translator.engine
         num_bytes = engine.without_files()
-        with suppress(AttributeError, OSError, TypeError):  # glibc keeps the memory of the conversion
-            ctypes.CDLL(None).malloc_trim(0)
         return Model(translator.with_options(**asdict(decoding)), loaded, _describe(loaded), num_bytes)
 
     return Direction(*trained.config.data.languages, load, newest)

@@ -14,8 +14,7 @@ from ptenmt.data.text import seems_foreign
 from ptenmt.errors import ConfigError
 from ptenmt.server.documents.plain import is_prose
 from ptenmt.server.http_requests import answer_in_time, bearer_token, read
-from ptenmt.server.keys import Keys
-from ptenmt.server.limits import Limits, Refusal, shutting_down
+from ptenmt.server.limits import Keys, Limits, Refusal, shutting_down
 from ptenmt.server.middleware import Metrics
 from ptenmt.server.models import Direction, Model, Models, Route
 from ptenmt.server.schemas import Detection, WithKey

@@ -12,8 +12,7 @@ from ptenmt.atomic_files import output_errors
 from ptenmt.errors import RunError
 from ptenmt.model.ctranslate2_model import why_not_ctranslate2
 from ptenmt.runs import Run, find_run, run_path
-from ptenmt.runs.ctranslate2_cache import ctranslate2_model
-from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
 from ptenmt.runs.weights import best_weights, read_weights, write_weights
 from ptenmt.tokenizers import load_tokenizers
 

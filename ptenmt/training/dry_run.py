@@ -10,7 +10,7 @@ from pathlib import Path
 import tensorflow as tf
 
 from ptenmt.config import CheckpointConfig, Config
-from ptenmt.config.epochs import EpochSteps
+from ptenmt.config.schedule import EpochSteps
 from ptenmt.data.batches import Batch, BatchPlan, memory_need
 from ptenmt.data.mixing import Mixture
 from ptenmt.errors import OutputError

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 from typing import Protocol
 
 from ptenmt.config import Config, ValidationConfig
-from ptenmt.config.epochs import EpochSteps
+from ptenmt.config.schedule import EpochSteps
 from ptenmt.data.batches import BatchPlan
 from ptenmt.runs import Run
 from ptenmt.runs.history import History, rank

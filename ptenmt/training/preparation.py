@@ -9,9 +9,8 @@ import keras
 import tensorflow as tf
 
 from ptenmt.config import Config
-from ptenmt.config.epochs import EpochSteps
 from ptenmt.config.loading import fixed_differences, flat_options, show_value
-from ptenmt.config.schedule import num_warmup_steps
+from ptenmt.config.schedule import EpochSteps, num_warmup_steps
 from ptenmt.data.augmentation import tokenizer_symbols
 from ptenmt.data.batches import BatchPlan, TrainingPairs
 from ptenmt.data.corpora import fetch_corpora
@@ -30,6 +29,8 @@ from ptenmt.training.task import Task
 from ptenmt.training.translation_task import TranslationTask
 
 TASKS: dict[str, Any] = {"translation": TranslationTask, "next-word": NextWordTask}
+_ORIGINS = frozenset({"imported_from"})
+"""Facts of ``run.json`` that hold for what starts from a run, too."""
 _TOKENIZER_OPTIONS = ("kind", "vocabulary_size", "shared", "algorithm", "punctuation", "order")
 
 
@@ -132,9 +133,10 @@ class TrainingInputs:
                     self.warn(f"the {stack} starts from {new} of the {old} layers of {trained.run.path}")
             assign_weights(model, _kept_layers(trained.weights, depths), trained.info.file)
             self._warm_start = None  # its weights take memory
-            return {"initialized_from": str(trained.info.file.absolute())}
+            origin = {name: trained.run.facts()[name] for name in _ORIGINS & trained.run.facts().keys()}
+            return origin | {"initialized_from": str(trained.info.file.absolute())}
         known = self.run.facts() if self.is_resumed else {}
-        kept = {"initialized_from", "distilled_from"}
+        kept = {"initialized_from", "distilled_from", *_ORIGINS}
         if "distilled_from" in known:  # the corpora of the teachers, too
             kept.add("corpora")
         return {name: known[name] for name in kept & known.keys()}

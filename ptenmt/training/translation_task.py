@@ -24,12 +24,12 @@ from ptenmt.data.corpus import Corpus, fetch_sources, load_corpus
 from ptenmt.data.mixing import BidirectionalPairs, Mixture
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.store import CorpusCache, fingerprint
+from ptenmt.data.text import TextPreparation
 from ptenmt.errors import OutputError
 from ptenmt.model.ctranslate2_model import convert, why_not_ctranslate2
 from ptenmt.model.transformer import Transformer
 from ptenmt.progress import OnDownload
-from ptenmt.scoring.scores import Scorer
-from ptenmt.scoring.test_set import TestSet
+from ptenmt.scores import Scorer
 from ptenmt.tokenizers import UNK, TokenizerPair, load_tokenizers, suppressed_ids
 from ptenmt.training.distributed import Workers
 from ptenmt.training.events import CorpusReady, Sample, Scores, ValidationStep
@@ -65,7 +65,8 @@ class TranslationValidator:
         self._sentences = config.batch.sentences
         self._pairs = pairs
         self._encoded = encoded
-        self._test_set = TestSet.from_pairs(pairs, config.data)
+        detokenize, language = TextPreparation(config.data).detokenize, config.data.languages[1]
+        self._references = [detokenize(target, language) for _, target in pairs]
         self._held_out = HeldOutLoss(model, self._workers)
         self._model = model
         self._tokenizers = tokenizers
@@ -87,7 +88,7 @@ class TranslationValidator:
             translations |= translated
             yield ValidationStep(done=done + len(translations), total=total)
         ordered = [translations[row] for row in range(len(self._pairs))]
-        scorer = Scorer("detokenized", self._test_set.references, ("BLEU", "chrF"))
+        scorer = Scorer("detokenized", [self._references], ("BLEU", "chrF"))
         scores = scorer.values([translation.text for translation in ordered])
         shown = zip(self._pairs, ordered[:NUM_SAMPLES], strict=False)
         samples = [

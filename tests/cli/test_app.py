@@ -137,7 +137,7 @@ def test_an_interruption_is_no_traceback(ptenmt, monkeypatch: pytest.MonkeyPatch
     def interrupt(**_options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ptenmt.cli.info.list_runs", interrupt)
+    monkeypatch.setattr("ptenmt.cli.runs.list_runs", interrupt)
     assert ptenmt("info", code=130).stderr == "interrupted\n"
 
 
@@ -147,7 +147,7 @@ def test_an_error_that_a_library_makes_of_an_interruption(ptenmt, monkeypatch: p
         monkeypatch.setattr(process_signals, "is_interrupted", True)
         raise ValueError("Exception encountered when calling Dense.call()")
 
-    monkeypatch.setattr("ptenmt.cli.info.list_runs", interrupt)
+    monkeypatch.setattr("ptenmt.cli.runs.list_runs", interrupt)
     assert ptenmt("info", code=130).stderr == "interrupted\n"
 
 

@@ -8,7 +8,9 @@ It writes ``FOLDER/huggingface``, a model as Hugging Face has it; ``FOLDER/opus`
 archives have it; and ``FOLDER/expected.npz`` with source ids, decoder inputs, their logits, and the
 translations by greedy search and by 4 beams. ``tests/importing/marian`` was made by it:
 
-    python tests/importing/make_marian.py tests/importing/marian --width 8 --layers 1 --pieces 60
+    python make_marian.py marian --width 8 --layers 1 --pieces 60 --sentences 4
+
+without ``opus``, which ``opus_files.py`` writes again from the other.
 """
 
 import argparse
@@ -20,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import sentencepiece
 import torch
-import yaml
+from opus_files import write_opus
 from transformers import MarianConfig, MarianMTModel
 
 SYLLABLES = ["ba", "di", "fu", "ga", "hi", "jo", "ki", "lu", "mi", "no", "pe", "ro", "sa", "te", "vi", "xa"]
@@ -62,7 +64,7 @@ def random_model(config: MarianConfig, seed: int) -> MarianMTModel:
                 continue
             scale, mean = 0.2, 0.0
             if weight.dim() == 2:
-                scale = 0.5 if "shared" in name or "embed_tokens" in name else 2 * weight.shape[1] ** -0.5
+                scale = 0.5 if "shared" in name or "embed_tokens" in name else 1.5 * weight.shape[1] ** -0.5
                 scale *= 3 if "encoder_attn.v" in name or "encoder_attn.out" in name else 1
             elif "layer_norm" in name and name.endswith("weight"):
                 mean = 1.0
@@ -87,73 +89,6 @@ def write_hugging_face(
     (folder / "README.md").write_text("---\nlicense: cc-by-4.0\n---\n# A model of random weights\n")
 
 
-def write_opus(folder: Path, model: MarianMTModel, vocabulary: list[str], spms: tuple[bytes, bytes]) -> None:
-    folder.mkdir(exist_ok=True)
-    state = {name: value.numpy() for name, value in model.state_dict().items()}
-    config = model.config
-    arrays = {
-        "Wemb": state["model.shared.weight"][:-1],
-        "decoder_ff_logit_out_b": state["final_logits_bias"][:, :-1],
-    }
-    for stack, depth in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
-        owners = (
-            {"self_attn": "self", "encoder_attn": "context"} if stack == "decoder" else {"self_attn": "self"}
-        )
-        for number in range(depth):
-            theirs, name = f"model.{stack}.layers.{number}", f"{stack}_l{number + 1}"
-            for owner, marians in owners.items():
-                for part, letter in (("q_proj", "q"), ("k_proj", "k"), ("v_proj", "v"), ("out_proj", "o")):
-                    arrays[f"{name}_{marians}_W{letter}"] = state[f"{theirs}.{owner}.{part}.weight"].T
-                    arrays[f"{name}_{marians}_b{letter}"] = state[f"{theirs}.{owner}.{part}.bias"][None]
-                arrays[f"{name}_{marians}_Wo_ln_scale"] = state[f"{theirs}.{owner}_layer_norm.weight"][None]
-                arrays[f"{name}_{marians}_Wo_ln_bias"] = state[f"{theirs}.{owner}_layer_norm.bias"][None]
-            for number_of, layer in ((1, "fc1"), (2, "fc2")):
-                arrays[f"{name}_ffn_W{number_of}"] = state[f"{theirs}.{layer}.weight"].T
-                arrays[f"{name}_ffn_b{number_of}"] = state[f"{theirs}.{layer}.bias"][None]
-            arrays[f"{name}_ffn_ffn_ln_scale"] = state[f"{theirs}.final_layer_norm.weight"][None]
-            arrays[f"{name}_ffn_ffn_ln_bias"] = state[f"{theirs}.final_layer_norm.bias"][None]
-    options = {
-        "type": "transformer",
-        "dim-emb": config.d_model,
-        "enc-depth": config.encoder_layers,
-        "dec-depth": config.decoder_layers,
-        "transformer-heads": config.encoder_attention_heads,
-        "transformer-dim-ffn": config.encoder_ffn_dim,
-        "transformer-ffn-activation": config.activation_function,
-        "transformer-ffn-depth": 2,
-        "transformer-preprocess": "",
-        "transformer-postprocess": "dan",
-        "transformer-postprocess-emb": "d",
-        "transformer-decoder-autoreg": "self-attention",
-        "transformer-no-projection": False,
-        "transformer-tied-layers": [],
-        "transformer-guided-alignment-layer": "last",
-        "tied-embeddings-all": True,
-    }
-    arrays["special:model.yml"] = np.frombuffer(yaml.safe_dump(options).encode() + b"\0", np.int8)
-    np.savez(folder / "opus.model1.npz.best-perplexity.npz", **arrays)
-    lines = [f"{json.dumps(piece, ensure_ascii=False)}: {id}\n" for id, piece in enumerate(vocabulary[:-1])]
-    lines = [line if id % 2 or id < 2 else plain(line) for id, line in enumerate(lines)]
-    (folder / "opus.vocab.yml").write_text("".join(lines), encoding="utf-8")
-    decoder = {
-        "models": ["opus.model1.npz.best-perplexity.npz"],
-        "vocabs": ["opus.vocab.yml", "opus.vocab.yml"],
-        "beam-size": 6,
-        "normalize": 1,
-    }
-    (folder / "decoder.yml").write_text(yaml.safe_dump(decoder))
-    for name, content in zip(("source.spm", "target.spm"), spms, strict=True):
-        (folder / name).write_bytes(content)
-    (folder / "LICENSE").write_text("Creative Commons Attribution 4.0\n")
-
-
-def plain(line: str) -> str:
-    """A line of a vocabulary without quotes where Marian writes none."""
-    key, _, id = line.rpartition(":")
-    key = json.loads(key)
-    return f"{key}:{id}" if key.replace("▁", "").isalpha() else line
-
-
 def expected(
     model: MarianMTModel, texts: list[str], vocabulary: list[str], source: bytes
 ) -> dict[str, np.ndarray]:
@@ -165,7 +100,7 @@ def expected(
     padded = torch.tensor([row + [pad] * (longest - len(row)) for row in rows])
     mask = (padded != pad).long()
     chance = np.random.default_rng(1)
-    fed = torch.tensor(chance.integers(2, pad, (len(rows), 9)))
+    fed = torch.tensor(chance.integers(2, pad, (len(rows), 6)))
     fed[:, 0] = pad
     found = {"texts": np.array(texts), "source": padded.numpy(), "fed": fed.numpy()}
     with torch.no_grad():
@@ -203,6 +138,7 @@ def main() -> None:
         ("pieces", 120),
         ("heads", 2),
         ("positions", 64),
+        ("sentences", 8),
     ):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--activation", default="swish")
@@ -232,8 +168,9 @@ def main() -> None:
     model = random_model(config, options.seed)
     options.folder.mkdir(parents=True, exist_ok=True)
     write_hugging_face(options.folder / "huggingface", model, vocabulary, spms)
-    write_opus(options.folder / "opus", model, vocabulary, spms)
-    chosen = [text for text in texts[0] if len(text.split()) > 1][:8]
+    state = {name: value.numpy() for name, value in model.state_dict().items()}
+    write_opus(options.folder / "opus", state, config.to_dict(), vocabulary, spms)
+    chosen = [text for text in texts[0] if len(text.split()) > 1][: options.sentences]
     np.savez_compressed(options.folder / "expected.npz", **expected(model, chosen, vocabulary, spms[0]))
 
 
