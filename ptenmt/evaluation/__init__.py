@@ -1,7 +1,7 @@
 """Scores of translations with confidence intervals, significance tests, and error analysis."""
 
+from ptenmt.evaluation.comparison import Sweep, SweepSetting, sweep
 from ptenmt.evaluation.evaluation import Evaluation, evaluate
-from ptenmt.evaluation.sweep import Sweep, SweepSetting, sweep
 from ptenmt.evaluation.systems import LoadOptions
 from ptenmt.evaluation.test_set import EvaluationFiles, list_test_sets
 from ptenmt.scores import Score

@@ -17,8 +17,7 @@ from ptenmt.data.placeholders import PLACEHOLDERS, find_entities, in_notation, m
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.text import lowers_typed
 from ptenmt.evaluation.error_analysis import max_repeats
-from ptenmt.evaluation.reliability import Reliability
-from ptenmt.evaluation.systems import System
+from ptenmt.evaluation.systems import Reliability, System
 from ptenmt.evaluation.test_set import TestSet
 from ptenmt.progress import OnProgress
 from ptenmt.scores import MetricName, Scorer

@@ -19,8 +19,7 @@ from ptenmt.evaluation.error_analysis import (
     count_words,
 )
 from ptenmt.evaluation.minimal_pairs import MinimalPairResults, translate_minimal_pairs
-from ptenmt.evaluation.reliability import Reliability, calibrate
-from ptenmt.evaluation.systems import LoadOptions, SearchFacts, System, teacher_forced
+from ptenmt.evaluation.systems import LoadOptions, Reliability, SearchFacts, System, calibrate, teacher_forced
 from ptenmt.evaluation.test_set import (
     PLAIN_TEXT,
     TOKENIZED_TEXT,

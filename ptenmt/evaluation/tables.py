@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from ptenmt.data.filters import FilterReport
 from ptenmt.evaluation.checks import Check, NoiseScores
+from ptenmt.evaluation.comparison import Sweep, SweepSetting
 from ptenmt.evaluation.error_analysis import MIN_PAIRS, Breakdown, ErrorAnalysis
 from ptenmt.evaluation.evaluation import Evaluation
 from ptenmt.evaluation.minimal_pairs import MinimalPairResults
-from ptenmt.evaluation.sweep import Sweep, SweepSetting
 from ptenmt.inspection.figures import Table
 from ptenmt.runs.history import NOTHING
 from ptenmt.scores import SIGNIFICANCE_LEVEL, BaselineComparison

@@ -34,7 +34,7 @@ from ptenmt.data.store import corpus_cache, fingerprint
 from ptenmt.data.text import TextPreparation, lowers_typed, preparation_differences, spacing
 from ptenmt.errors import DataError, RunError
 from ptenmt.progress import OnDownload, OnProgress
-from ptenmt.recipes.training import train
+from ptenmt.recipes import train
 from ptenmt.runs import Run, run_path
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import END, START

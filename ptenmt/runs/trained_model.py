@@ -20,7 +20,7 @@ from ptenmt.model.ctranslate2_model import (
     convert,
     default_alignment_layer,
 )
-from ptenmt.native_libraries import load_tensorflow
+from ptenmt.processes import load_tensorflow
 from ptenmt.runs.directory import Choice, Run, check_task, find_run
 from ptenmt.runs.weights import WeightsInfo, list_weights, model_fingerprint, read_weights
 from ptenmt.tokenizers import TokenizerPair, load_tokenizers
