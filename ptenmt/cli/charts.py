@@ -295,7 +295,7 @@ def _dotted(lines: Sequence[Line], ranges: _Ranges, columns: int) -> _Cells:
             place = y // _DOTS_DOWN, x // _DOTS_ACROSS
             bits[place] |= _BRAILLE_BITS[x % _DOTS_ACROSS][y % _DOTS_DOWN]
             styles[place] = _style(number, line)
-    return {place: (chr(_BRAILLE + found), styles[place]) for place, found in bits.items()}
+    return {place: (chr(_BRAILLE + dots), styles[place]) for place, dots in bits.items()}
 
 
 def _lettered(lines: Sequence[Line], ranges: _Ranges, columns: int) -> _Cells:

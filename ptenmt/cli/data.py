@@ -88,13 +88,13 @@ def corpora(
             "write a region with an underscore, such as pt_BR-en",
         )
     with screen.working("loading the list of corpora…"):
-        found = list_corpora(codes[0], codes[1], search)
-    if not found:
+        listed = list_corpora(codes[0], codes[1], search)
+    if not listed:
         screen.say(f"no corpus of {languages}" + (f" has {search} in its name" if search else ""))
         return
     header = ("corpus", "version", "source", "licence", "citation")
-    title = f"public corpora of {languages}: {len(found):,}"
-    print_table(Table(title=title, header=header, rows=list(map(_row, found))))
+    title = f"public corpora of {languages}: {len(listed):,}"
+    print_table(Table(title=title, header=header, rows=list(map(_row, listed))))
 
 
 def _row(corpus: dict[str, Any]) -> tuple[str, ...]:

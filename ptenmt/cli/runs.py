@@ -44,9 +44,9 @@ def info(screen: Screen, run: RunToDescribe = None) -> None:
     Example: ptenmt info --run base
     """
     if run is not None:
-        found = find_run(run)
-        print_facts(str(found.path), _summary(found))
-        options = flat_options(found.config())
+        described = find_run(run)
+        print_facts(str(described.path), _summary(described))
+        options = flat_options(described.config())
         print_facts("\noptions", {name: option_value(value) for name, value in options.items()})
         return
     runs = list_runs(on_unreadable=screen.warn)
@@ -233,10 +233,10 @@ def _column(comparison: "RunComparison", number: int) -> dict[str, str]:
         column["best validation: perplexity"] = shown_perplexity(run.validation.get("loss"))
     if comparison.scores:
         scores, pairs = comparison.scores[number], f"{comparison.split} pairs"
-        for each in scores.differences:
-            p = " (=)" if each.p_value is None else f" (p {each.formatted_p()})"
-            column[f"{pairs}: {each.score.name}"] = (
-                f"{each.score.value:.1f} ± {each.score.margin:.1f}{p if number else ''}"
+        for difference in scores.differences:
+            p = " (=)" if difference.p_value is None else f" (p {difference.formatted_p()})"
+            column[f"{pairs}: {difference.score.name}"] = (
+                f"{difference.score.value:.1f} ± {difference.score.margin:.1f}{p if number else ''}"
             )
         column[f"{pairs}: sentences/s"] = f"{scores.sentences_per_second:,.0f}"
     differing = sum(run.options[name] != value for name, value in comparison.runs[0].options.items())

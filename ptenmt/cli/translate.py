@@ -91,23 +91,25 @@ def translate(
     files = {"TEXT": texts, "--input": input_file, "--output": output_file}
     options.refuse_together({"--interactive": interactive, **files})
     terms = None if glossary is None else Glossary.read(glossary)
-    found = find_run(run, "translation")
+    directory = find_run(run, "translation")
     flags = {"beam_size": beam_size, "num_hypotheses": n_best, "max_length": max_length}
-    decoding = options.chosen_decoding(found.config().decoding, overrides, flags)
+    decoding = options.chosen_decoding(directory.config().decoding, overrides, flags)
     # Opened before the model is loaded, to report a missing file at once.
     file = opened_lines(
         input_file or Path("-"), skip_invalid=skip_invalid, keeps_returns=True, hint=_INVALID_HINT
     )
     with nullcontext(texts) if texts else file as lines, destination.locked():
         destination.warn_of_leftover(screen)
-        trained = TrainedModel.load(found, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
+        trained = TrainedModel.load(
+            directory, checkpoint=checkpoint, task="translation", on_warning=screen.warn
+        )
         if uses_keras(engine, trained.config):
             load_tensorflow(screen)
         screen.name_model(model_label(trained))
         translator = Translator.from_trained_model(trained, engine, device=device, threads=threads)
         if as_json and translator.calibration() is None and translator.engine.name != "keras":
             screen.warn(
-                f"no confidence or words: fit one with ptenmt evaluate --calibrate --run {found.path}"
+                f"no confidence or words: fit one with ptenmt evaluate --calibrate --run {directory.path}"
             )
         num_best = decoding.num_hypotheses
         job = TranslationJob(
@@ -194,13 +196,15 @@ def backtranslate(
     if not output_file.name.lower().endswith((".tsv", ".tsv.gz")):
         raise PtenmtError(f"--output {output_file}: the name of a file of pairs ends in .tsv or .tsv.gz")
     destination = Destination(file=output_file, input_file=input_file, resume=resume)
-    found = find_run(run)
+    directory = find_run(run)
     overrides = [_ONE, *(_SAMPLED if sample else []), *(overrides or [])]
-    decoding = options.chosen_decoding(found.config().decoding, overrides, {"beam_size": beam_size})
+    decoding = options.chosen_decoding(directory.config().decoding, overrides, {"beam_size": beam_size})
     hint = "save the file as UTF-8, or leave out such lines with --skip-invalid"
     with opened_lines(input_file, skip_invalid=skip_invalid, hint=hint) as lines, destination.locked():
         destination.warn_of_leftover(screen)
-        trained = TrainedModel.load(found, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
+        trained = TrainedModel.load(
+            directory, checkpoint=checkpoint, task="translation", on_warning=screen.warn
+        )
         if uses_keras(engine, trained.config):
             load_tensorflow(screen)
         translator = Translator.from_trained_model(trained, engine, device=device, threads=threads)

@@ -48,16 +48,22 @@ _SPLIT = "texts with a sentence too long for the model, which was split"
 def _json_facts(translation: Translation) -> dict[str, Any]:
     """A translation as ``--json`` writes it, without the carriage return of a line end."""
 
-    def ranked(each: Translation) -> dict[str, Any]:
-        text = each.text.removesuffix("\r")
-        facts = {"translation": text, "raw": each.raw, "score": each.score, "tokens": each.tokens}
-        return facts if each.probability is None else {**facts, "probability": each.probability}
+    def ranked(hypothesis: Translation) -> dict[str, Any]:
+        text = hypothesis.text.removesuffix("\r")
+        facts = {
+            "translation": text,
+            "raw": hypothesis.raw,
+            "score": hypothesis.score,
+            "tokens": hypothesis.tokens,
+        }
+        return facts if hypothesis.probability is None else {**facts, "probability": hypothesis.probability}
 
     return {
         "source": translation.source.removesuffix("\r"),
         **ranked(translation),
         "alternatives": [
-            {**ranked(each), "is_complete": each.is_complete} for each in translation.alternatives
+            {**ranked(alternative), "is_complete": alternative.is_complete}
+            for alternative in translation.alternatives
         ],
         "milliseconds": round(translation.milliseconds, 3),
         **{name: getattr(translation, name) for name in _SHOWN_IN_JSON},
@@ -146,9 +152,9 @@ class TranslationJob:
                 raise ConfigError(f"every next token would continue the last word of {self.prefix!r}", hint)
             best, *others = alternatives
             milliseconds = 1000 * (time.perf_counter() - began)
-            found = replace(best, alternatives=others, milliseconds=milliseconds)
-            on_done([found])
-            yield [found]
+            translation = replace(best, alternatives=others, milliseconds=milliseconds)
+            on_done([translation])
+            yield [translation]
 
     def facts(self) -> dict[str, Any]:
         """Facts that the translations depend on, besides the texts."""
@@ -250,8 +256,8 @@ def _descriptor(file: Path) -> int | None:
     """The open descriptor that a path names; replacing the file behind it would lose its content."""
     if str(file) == "/dev/stderr":
         return 2
-    found = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d+)", str(file))
-    return int(found[1]) if found else None
+    descriptor = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d+)", str(file))
+    return int(descriptor[1]) if descriptor else None
 
 
 class TranslationView:
@@ -290,12 +296,12 @@ class TranslationView:
         """Count and show these translations."""
         self._num_done += len(translations)
         self._num_bytes += sum(len(translation.source.encode()) + 1 for translation in translations)
-        for each in translations:
-            self._counts[_TRUNCATED] += not each.is_complete
-            self._counts[_SPLIT] += each.is_split
-            self._num_unknown += len(each.unknown)
+        for translation in translations:
+            self._counts[_TRUNCATED] += not translation.is_complete
+            self._counts[_SPLIT] += translation.is_split
+            self._num_unknown += len(translation.unknown)
             if len(self._unknown) <= _SHOWN_WORDS:
-                self._unknown |= dict.fromkeys(each.unknown)
+                self._unknown |= dict.fromkeys(translation.unknown)
         if not self._is_shown or not translations:
             return
         if self._progress is not None:
@@ -357,13 +363,13 @@ class TranslationView:
             if count:
                 yield f"{problem}: {count:,}"
         if self._foreign:
-            found = [
+            listed = [
                 f"{language_name(language)}: line {', '.join(map(str, rows[:_SHOWN_WORDS]))}"
                 + ", …" * (len(rows) > _SHOWN_WORDS)
                 for language, rows in self._foreign.items()
             ]
             total = sum(map(len, self._foreign.values()))
-            yield f"texts in another language: {total:,} ({'; '.join(found)})"
+            yield f"texts in another language: {total:,} ({'; '.join(listed)})"
         if self._unknown:
             first = [word if word.isprintable() else ascii(word) for word in self._unknown][:_SHOWN_WORDS]
             shown = [*first, "…"] if len(self._unknown) > _SHOWN_WORDS else first

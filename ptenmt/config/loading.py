@@ -132,13 +132,13 @@ def without_paths(value: Any) -> Any:
         return value
     changed: dict[str, Any] = {}
     for option in fields(value):
-        found = getattr(value, option.name)
+        current = getattr(value, option.name)
         if option.metadata.get("storage"):
             changed[option.name] = option.default
         elif option.metadata.get("path"):
-            changed[option.name] = found and Path(found).name
+            changed[option.name] = current and Path(current).name
         else:
-            changed[option.name] = without_paths(found)
+            changed[option.name] = without_paths(current)
     return replace(value, **changed)
 
 

@@ -164,8 +164,8 @@ def _tags(*codes: str) -> tuple[Any, ...]:
 
 def _entries(tags: Sequence[Any]) -> list[Any]:
     """The index entries of a language pair, without those that need the Hugging Face hub's library."""
-    found = _index().get_entries(langs=tags, fuzzy_match=True)
-    return [entry for entry in found if entry.ext != "hfds"]
+    entries = _index().get_entries(langs=tags, fuzzy_match=True)
+    return [entry for entry in entries if entry.ext != "hfds"]
 
 
 def _identities(name: str) -> list[Any]:

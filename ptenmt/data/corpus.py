@@ -120,15 +120,15 @@ def original_pairs(
     rows = enumerate(corpus.train)  # a subsequence of all prepared pairs
     row, expected = next(rows)
     for (number, originals), (_, chunk, _) in parallel_map(_ChunkWork(data, {}), sources.training_chunks()):
-        found: list[tuple[SentencePair, int | None]] = []
+        numbered: list[tuple[SentencePair, int | None]] = []
         for pair, prepared in zip(originals, _directed(data, chunk), strict=True):
             if prepared in drawn:
                 drawn.remove(prepared)
-                found.append((pair, None))
+                numbered.append((pair, None))
             elif prepared == expected:
-                found.append((pair, row))
+                numbered.append((pair, row))
                 row, expected = next(rows, (row, ("", "")))
-        yield number, found
+        yield number, numbered
     if all(expected):
         raise DataError("the training files have changed since they were read", "run the command again")
 

@@ -92,7 +92,7 @@ class FilterReport:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "FilterReport":
         """Return a report that was written with ``asdict``."""
-        removed = {name: Removed(**each) for name, each in values["removed"].items()}
+        removed = {name: Removed(**counted) for name, counted in values["removed"].items()}
         return cls(**{**values, "removed": removed, "unescaped": Removed(**values["unescaped"])})
 
     def unescape(self, chunk: Chunk) -> Chunk:
@@ -260,11 +260,11 @@ def _differ(source: str, target: str) -> bool:
 
 
 def _have_same_numbers(source: str, target: str) -> bool:
-    found = _NUMBER.findall(source), _NUMBER.findall(target)
-    if found[0] == found[1]:
+    written = _NUMBER.findall(source), _NUMBER.findall(target)
+    if written[0] == written[1]:
         return True
     joined = [_NUMBER.findall(_THOUSANDS_SIGN.sub("", text)) for text in (source, target)]
-    for sides in (found, joined):  # 13.31 is 13:31, which may be no hour
+    for sides in (written, joined):  # 13.31 is 13:31, which may be no hour
         if len({frozenset(int(digits) for digits, _ in side) for side in sides}) == 1:
             return True
     sources, targets = ({_number(digits, bool(hour)) for digits, hour in side} for side in joined)
@@ -292,8 +292,8 @@ def _addresses(text: str) -> set[str]:
     text = text.casefold()
     if "://" not in text and "@" not in text and "www." not in text:
         return set()
-    found = (address.rpartition("://")[2].removeprefix("www.") for address in _ADDRESS.findall(text))
-    return {address.rstrip("/") for address in found} - {""}
+    bare = (address.rpartition("://")[2].removeprefix("www.") for address in _ADDRESS.findall(text))
+    return {address.rstrip("/") for address in bare} - {""}
 
 
 def _have_same_balance(source: str, target: str) -> bool:

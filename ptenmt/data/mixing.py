@@ -50,7 +50,9 @@ class Mixture:
         removed = {report.name: report.num_removed for report in reports}
         for name in chain.from_iterable([stage.mix for stage in data.stages] or [weights]):
             if not available[name]:
-                count, largest = max((n, each) for each, n in (removed.get(name) or {"": 0}).items())
+                count, largest = max(
+                    (n, filter_name) for filter_name, n in (removed.get(name) or {"": 0}).items()
+                )
                 most = f" ({largest!r} removed {count:,})" if count else ""
                 raise DataError(
                     f"filters and limits leave no pair of {name}{most}",

@@ -98,21 +98,23 @@ def compare(
     """
     if len(runs) < 2:
         raise RunError("comparing takes two runs or more", "ptenmt info lists the runs")
-    found = list(map(find_run, runs))
-    names = Counter(run.name for run in {run.path.absolute(): run for run in found}.values())
-    summaries = [_summarize(run, run.name if names[run.name] == 1 else str(run.path)) for run in found]
+    directories = list(map(find_run, runs))
+    names = Counter(run.name for run in {run.path.absolute(): run for run in directories}.values())
+    summaries = [_summarize(run, run.name if names[run.name] == 1 else str(run.path)) for run in directories]
     values = {name: [summary.options[name] for summary in summaries] for name in summaries[0].options}
     return RunComparison(
         runs=summaries,
-        differences={name: each for name, each in values.items() if any(value != each[0] for value in each)},
+        differences={
+            name: of_runs for name, of_runs in values.items() if any(value != of_runs[0] for value in of_runs)
+        },
         splits_that_differ=[
             name for name in _SPLITS if len({summary.fingerprints.get(name) for summary in summaries}) > 1
         ],
         without_weights=[
-            summary.run for run, summary in zip(found, summaries, strict=True) if not run.has_weights
+            summary.run for run, summary in zip(directories, summaries, strict=True) if not run.has_weights
         ],
         split=split,
-        scores=[] if split is None else _score(found, split, load or LoadOptions(), on_progress),
+        scores=[] if split is None else _score(directories, split, load or LoadOptions(), on_progress),
     )
 
 
@@ -121,18 +123,18 @@ def _score(
 ) -> list[RunScores]:
     test_set = held_out_test_set(runs[0], split, load)
     scorer = Scorer("detokenized", test_set.references)
-    found = []
+    results = []
     for run in runs:
         hypotheses, search = System.load(run, load).translate(test_set, on_progress)
-        found.append((scorer.statistics(hypotheses.texts), search))
-    baseline = found[0][0]
+        results.append((scorer.statistics(hypotheses.texts), search))
+    baseline = results[0][0]
     return [
         RunScores(
             differences=scorer.differences(statistics, baseline),
             search=search,
             sentences_per_second=len(test_set) / search.seconds,
         )
-        for statistics, search in found
+        for statistics, search in results
     ]
 
 

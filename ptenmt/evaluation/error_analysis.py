@@ -154,9 +154,11 @@ def analyse_errors(
     The scorer and its statistics are those of the detokenized hypotheses; ``sources`` are the words of the
     same sentences, None if they or the run's vocabulary are unknown.
     """
-    ranked = sorted(sentences, key=lambda each: (each.score, -len(each.hypothesis), each.row))
+    ranked = sorted(sentences, key=lambda sentence: (sentence.score, -len(sentence.hypothesis), sentence.row))
     num_worst = min(NUM_EXAMPLES, (len(sentences) + 1) // 2)
-    best = sorted(ranked[num_worst:], key=lambda each: (-each.score, -len(each.hypothesis), each.row))
+    best = sorted(
+        ranked[num_worst:], key=lambda sentence: (-sentence.score, -len(sentence.hypothesis), sentence.row)
+    )
     return ErrorAnalysis(
         breakdowns=[
             _divided(title, values, scorer, statistics)
@@ -249,9 +251,11 @@ def find_degenerate_outputs(sentences: Sequence[EvaluatedSentence]) -> list[Dege
     for name, (definition, applies) in _DEGENERATE.items():
         if name == "copied" and not knows_sources:
             continue
-        found = list(filter(applies, sentences))
-        first = found[:_MAX_DEGENERATE_EXAMPLES]
-        outputs.append(DegenerateOutputs(name=name, definition=definition, count=len(found), examples=first))
+        matching = list(filter(applies, sentences))
+        first = matching[:_MAX_DEGENERATE_EXAMPLES]
+        outputs.append(
+            DegenerateOutputs(name=name, definition=definition, count=len(matching), examples=first)
+        )
     return outputs
 
 

@@ -109,8 +109,8 @@ class System:
         started = time.perf_counter()
         translations: dict[int, Translation] = {}
         if test_set.is_corpus and is_prepared_alike:
-            for found in self.translator.translate_prepared(prepared, with_scores=False):
-                translations |= found
+            for batch in self.translator.translate_prepared(prepared, with_scores=False):
+                translations |= batch
                 on_progress("translating", len(translations), len(sources))
         else:
             buffers = self.translator.translate_buffers(sources, buffer_size=_BUFFER_SIZE, with_scores=False)

@@ -76,13 +76,16 @@ class RequestModels:
             detected = [translation.detected for translation in between]
         beam_size = max(last.config.decoding.beam_size, count)
         last = last.with_glossary(glossary).with_options(num_hypotheses=count, beam_size=beam_size)
-        found = last.translate(map(text_of, texts), max_sentences=max_sentences)
-        moved = move_markup(last, found, texts)
+        translations = last.translate(map(text_of, texts), max_sentences=max_sentences)
+        moved = move_markup(last, translations, texts)
         if with_confidence and not earlier:
-            found = translations_with_confidence(self.model(route[-1]).translator, found)
+            translations = translations_with_confidence(self.model(route[-1]).translator, translations)
         if earlier:  # what another language is, the first model knows
-            found = [replace(each, detected=language) for each, language in zip(found, detected, strict=True)]
-        return found, moved
+            translations = [
+                replace(translation, detected=language)
+                for translation, language in zip(translations, detected, strict=True)
+            ]
+        return translations, moved
 
 
 class Service:
@@ -177,8 +180,8 @@ class Service:
         try:
             if is_prose(text):
                 check = language_check((), None)
-                found = check.foreign([text], source) if seems_foreign(text, source) else []
-                others = [language for language in found if language and language not in languages]
+                foreign = check.foreign([text], source) if seems_foreign(text, source) else []
+                others = [language for language in foreign if language and language not in languages]
                 ranked = check.ranked(text, [*languages, *others])
         except ValueError as error:
             raise Refusal(

@@ -294,10 +294,10 @@ class Workers:
 
     def _add_up(self, mine: Any) -> Any:
         """Sum over the workers; the first replica of each contributes its value."""
-        each = self.strategy.num_replicas_in_sync // self.count
+        num_replicas = self.strategy.num_replicas_in_sync // self.count
 
         def contribute() -> Any:
             replica = tf.distribute.get_replica_context().replica_id_in_sync_group
-            return tf.where(tf.equal(replica, self.index * each), mine, tf.zeros_like(mine))
+            return tf.where(tf.equal(replica, self.index * num_replicas), mine, tf.zeros_like(mine))
 
         return self.strategy.reduce(tf.distribute.ReduceOp.SUM, self.strategy.run(contribute), axis=None)

@@ -81,8 +81,8 @@ class HeldOutLoss:
             own = TokenSums(0.0, 0.0, 0.0)
             for batch in group[workers.index : workers.index + 1]:  # the last group may have none
                 own = own.plus(self._score(*batch))
-            for each in workers.gather(own):
-                self.sums = self.sums.plus(TokenSums(*each))
+            for of_worker in workers.gather(own):
+                self.sums = self.sums.plus(TokenSums(*of_worker))
             done += len(group)
             yield done
 

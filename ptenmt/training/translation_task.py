@@ -183,7 +183,9 @@ class TranslationTask(Task):
         # Noise may take pairs of the same source, and bidirectional epochs read half of each source.
         by_source = any(vars(self._config.data.augment).values()) or self._config.training.bidirectional > 0
         mixed = self.mixture.fingerprint(train.fingerprint, by_source=by_source)
-        splits = {name: Split(size=len(each), fingerprint=fingerprint(each)) for name, each in others.items()}
+        splits = {
+            name: Split(size=len(pairs), fingerprint=fingerprint(pairs)) for name, pairs in others.items()
+        }
         return {"train": Split(size=len(train), fingerprint=mixed)} | splits
 
     @property

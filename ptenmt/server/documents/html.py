@@ -264,7 +264,7 @@ def _parsed(source: str) -> _Element:
 
 def _parsed_xml(source: str) -> _Element:
     """XML in two elements, as a fragment of HTML is."""
-    content = _NO_XML.sub(lambda found: escape(unescape(found[0])), xml_characters(source))
+    content = _NO_XML.sub(lambda sign: escape(unescape(sign[0])), xml_characters(source))
     content = f"<xml><xml>{content}</xml></xml>"
     check_bounds(content.encode())
     parser = etree.XMLParser(resolve_entities=False, recover=True)
@@ -310,7 +310,7 @@ class _Bounds:
 
 def _translated(root: _Element, languages: tuple[Collection[str], str] | None) -> dict[_Element, None]:
     """The elements whose attributes are translated, and their texts but for ``_UNTRANSLATED``, in order."""
-    found: dict[_Element, None] = {}
+    translated: dict[_Element, None] = {}
     metas = (node.get("content", "") for node in root.iter("meta") if node.get("name") == "google")
     is_refused = any("notranslate" in content for content in metas)
     for node in root.iter("*"):
@@ -320,10 +320,12 @@ def _translated(root: _Element, languages: tuple[Collection[str], str] | None) -
         )
         if choice == "no" or "notranslate" in node.get("class", "").split() or is_foreign:
             continue
-        is_inside = not is_refused if parent is None else parent in found and parent.tag not in _UNTRANSLATED
+        is_inside = (
+            not is_refused if parent is None else parent in translated and parent.tag not in _UNTRANSLATED
+        )
         if is_inside or choice in ("", "yes"):
-            found[node] = None
-    return found
+            translated[node] = None
+    return translated
 
 
 def _language(element: _Element) -> str:

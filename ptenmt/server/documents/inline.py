@@ -94,11 +94,11 @@ class TranslationUnit(ABC):
                 opened.append(contents)
                 seen.add(number)
             last, end = path, 0
-            for found in pattern.finditer(text):
-                self._append_text(opened[-1], text[end : found.start()])
-                end = found.end()
-                if left[found[0]]:
-                    append(left[found[0]].pop(0))
+            for placeholder in pattern.finditer(text):
+                self._append_text(opened[-1], text[end : placeholder.start()])
+                end = placeholder.end()
+                if left[placeholder[0]]:
+                    append(left[placeholder[0]].pop(0))
             self._append_text(opened[-1], text[end:])
         del opened[1:]
         for element in chain(*left.values()):

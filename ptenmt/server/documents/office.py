@@ -192,7 +192,7 @@ class _RunUnit(TranslationUnit):
 
     def _with_ranges(self, spans: Sequence[Fragment]) -> list[Fragment]:
         """Return the spans with the start of each bookmark or comment before its end."""
-        found = list(spans)
+        ordered = list(spans)
         ends: dict[tuple[str, str], int] = {}
         for at, (text, path) in enumerate(spans):
             mark = self._elements[path[-1]] if path and not text else None
@@ -201,8 +201,8 @@ class _RunUnit(TranslationUnit):
                 if mark.tag.endswith("End"):
                     ends[key] = at
                 elif key in ends:
-                    found[at], found[ends[key]] = spans[ends[key]], spans[at]
-        return found
+                    ordered[at], ordered[ends[key]] = spans[ends[key]], spans[at]
+        return ordered
 
     def _opened(self, element: _Element, *, is_first: bool) -> tuple[_Element, _Element]:
         role, default = self._roles[element], self._default.get(element)
@@ -326,7 +326,7 @@ def _contents_of(element: _Element) -> _Element:
 
 def _formatting(run: _Element) -> _Formatting:
     """A run's properties, comparable, without those that are invisible."""
-    found = []
+    effects = []
     for properties in run.iterchildren(*_PROPERTIES):
         for element in properties.iter("*"):
             if len(element.attrib) > MAX_ATTRIBUTES:
@@ -335,8 +335,8 @@ def _formatting(run: _Element) -> _Formatting:
                 attribute for attribute in element.attrib.items() if attribute[0] not in _INVISIBLE_ATTRIBUTES
             ]
             if element.tag not in _INVISIBLE and (visible or element is not properties):
-                found.append((element.tag, *sorted(visible)))
-    return tuple(found)
+                effects.append((element.tag, *sorted(visible)))
+    return tuple(effects)
 
 
 def _is_superscript(run: _Element) -> bool:
@@ -354,9 +354,9 @@ def _size(run: _Element) -> int:
 
 def _run_like(run: _Element) -> _Element:
     """An empty run with the same formatting."""
-    found = run.makeelement(run.tag)
-    found.extend(map(deepcopy, run.iterchildren(*_PROPERTIES)))
-    return found
+    empty = run.makeelement(run.tag)
+    empty.extend(map(deepcopy, run.iterchildren(*_PROPERTIES)))
+    return empty
 
 
 def _joined(run: _Element) -> str:

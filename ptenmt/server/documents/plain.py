@@ -23,10 +23,10 @@ def is_prose(text: str) -> bool:
 
 def limited(items: Iterable[_Item]) -> list[_Item]:
     """The texts of a document as a list; refuses more than ``MAX_TEXTS`` without reading the rest."""
-    found = list(islice(items, MAX_TEXTS + 1))
-    if len(found) > MAX_TEXTS:
+    texts = list(islice(items, MAX_TEXTS + 1))
+    if len(texts) > MAX_TEXTS:
         raise Refusal(f"the document has more than {MAX_TEXTS:,} texts", 413)
-    return found
+    return texts
 
 
 def check_tags(count: int, limit: int) -> None:

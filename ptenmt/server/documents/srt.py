@@ -134,5 +134,5 @@ def _wrapped(text: str, num_lines: int) -> list[str]:
 
     widths = range(max(1, len(kept) // num_lines), len(kept) + 1)
     place = bisect_left(widths, True, key=lambda width: len(lines(width)) <= num_lines)
-    found = lines(widths[place]) if place < len(widths) else [kept]
-    return [line.replace(_NO_BREAK, " ") for line in found]
+    wrapped = lines(widths[place]) if place < len(widths) else [kept]
+    return [line.replace(_NO_BREAK, " ") for line in wrapped]

@@ -52,8 +52,8 @@ async def detect(request: Request, service: SharedService) -> Any:
     """Detect which of the server's languages a text is in, or another one; the likeliest first."""
     body = await service.read(request, schemas.DetectRequest)
     texts = _texts_of(request, service, body)
-    found = await service.answer(request, lambda _models: list(map(service.detect, texts)))
-    return found[0] if isinstance(body.q, str) else found
+    detections = await service.answer(request, lambda _models: list(map(service.detect, texts)))
+    return detections[0] if isinstance(body.q, str) else detections
 
 
 @router.post("/suggest", include_in_schema=False)
@@ -299,11 +299,11 @@ async def translate_file(request: Request, service: SharedService) -> schemas.Fi
 )
 async def download_file(request: Request, token: str) -> Response:
     """Fetch a translated document."""
-    found = request.app.state.downloads.find(token)
-    if found is None:
+    download = request.app.state.downloads.find(token)
+    if download is None:
         raise Refusal("no such document, or no longer: they are kept for 20 minutes", 404)
-    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(found.name)}"}
-    return Response(found.content, media_type="application/octet-stream", headers=headers)
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(download.name)}"}
+    return Response(download.content, media_type="application/octet-stream", headers=headers)
 
 
 async def _translate_document(

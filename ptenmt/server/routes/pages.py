@@ -53,15 +53,15 @@ def page_files() -> dict[str, PageFile]:
     folder = sha256("".join(text for _, text in sorted(texts.items())).encode()).hexdigest()[:16]
     modules = sorted(name for name in texts if name.endswith(".js") and name not in ("app.js", "docs.js"))
     texts["app.js"] = _MODULE_SYNTAX.sub("", "".join(texts[name] for name in [*modules, "app.js"]))
-    found = {}
+    served = {}
     for name, text in texts.items():
         is_kept = not name.endswith(".html")
         content = (text if is_kept else text.replace('="page/', f'="page/{folder}/')).encode()
         etag = f'W/"{sha256(content).hexdigest()[:32]}"'
-        found[f"{folder}/{name}" if is_kept else name] = PageFile(
+        served[f"{folder}/{name}" if is_kept else name] = PageFile(
             content, _MEDIA_TYPES[PurePath(name).suffix], etag, is_kept
         )
-    return found
+    return served
 
 
 @router.get("/health", tags=["Monitoring"])
