@@ -123,7 +123,9 @@ def _labelled(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
         shown = _cropped(label, left)
         line = Text(" " * (left - cell_len(shown)) + shown + " ")
         for column, (value, level) in enumerate(zip(values, row, strict=True)):
-            sign = f"{value:.0f}" if panel.has_numbers else "●" * ((number, column) in panel.marks)
+            sign = "●" if (number, column) in panel.marks else ""
+            if panel.has_numbers:
+                sign = f"{value:.0f}"
             line.append_text(_cell(sign, level, cell, panel, has_colours))
         lines.append(line)
     return lines

@@ -268,7 +268,8 @@ def positions(
         if dimensions is not None:
             raise PtenmtError("--dimensions and --run cannot be used together", "a run has its own d_model")
         model = find_run(run).config().model
-        num_positions, dimensions = num_positions or model.max_positions, model.d_model
+        dimensions = model.d_model
+        num_positions = num_positions or model.max_positions
     drawn = similarity_map if similarity else positions_map
     show([drawn(num_positions or 50, dimensions or 128)], output, screen)
 

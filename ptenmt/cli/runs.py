@@ -71,7 +71,8 @@ def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Table:
         if is_default:
             tasks.add(config.task)
         parameters, started = f"{record.parameters:,}", _time(record.trained)
-        rows.append((run.name + " *" * is_default, config.data.source, epochs, parameters, best, started))
+        name = f"{run.name} *" if is_default else run.name
+        rows.append((name, config.data.source, epochs, parameters, best, started))
     header = ("run", "data", "epoch", "parameters", "best score", "last started")
     title = f"{RUNS_FOLDER}, newest first; *: default without --run"
     return Table(title=title, header=header, rows=rows, numbers={2, 3, 4})
@@ -234,10 +235,10 @@ def _column(comparison: "RunComparison", number: int) -> dict[str, str]:
     if comparison.scores:
         scores, pairs = comparison.scores[number], f"{comparison.split} pairs"
         for difference in scores.differences:
-            p = " (=)" if difference.p_value is None else f" (p {difference.formatted_p()})"
-            column[f"{pairs}: {difference.score.name}"] = (
-                f"{difference.score.value:.1f} ± {difference.score.margin:.1f}{p if number else ''}"
-            )
+            score = f"{difference.score.value:.1f} ± {difference.score.margin:.1f}"
+            if number:
+                score += " (=)" if difference.p_value is None else f" (p {difference.formatted_p()})"
+            column[f"{pairs}: {difference.score.name}"] = score
         column[f"{pairs}: sentences/s"] = f"{scores.sentences_per_second:,.0f}"
     differing = sum(run.options[name] != value for name, value in comparison.runs[0].options.items())
     return column | {"options that differ from the first run": f"{differing:,}" if number else NOTHING}

@@ -37,8 +37,9 @@ from ptenmt.config.schema import MAX_ALTERNATIVES
 from ptenmt.data.readers import Lines, opened_lines
 from ptenmt.data.text import language_name
 from ptenmt.errors import PtenmtError
-from ptenmt.runs import find_run
+from ptenmt.runs import Choice, Run, find_run
 from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.translation.engine import EngineName
 from ptenmt.translation.safeguards.glossary import Glossary
 from ptenmt.translation.translator import Translator, uses_keras
 
@@ -100,13 +101,8 @@ def translate(
     )
     with nullcontext(texts) if texts else file as lines, destination.locked():
         destination.warn_of_leftover(screen)
-        trained = TrainedModel.load(
-            directory, checkpoint=checkpoint, task="translation", on_warning=screen.warn
-        )
-        if uses_keras(engine, trained.config):
-            load_tensorflow(screen)
+        trained, translator = _load(screen, directory, checkpoint, engine, device, threads)
         screen.name_model(model_label(trained))
-        translator = Translator.from_trained_model(trained, engine, device=device, threads=threads)
         if as_json and translator.calibration() is None and translator.engine.name != "keras":
             screen.warn(
                 f"no confidence or words: fit one with ptenmt evaluate --calibrate --run {directory.path}"
@@ -128,6 +124,16 @@ def translate(
             converse(screen, job)
             return
         _translate_lines(screen, job, lines, destination, is_typed, context)
+
+
+def _load(
+    screen: Screen, run: Run, checkpoint: Choice, engine: EngineName, device: str, threads: int | None
+) -> tuple[TrainedModel, Translator]:
+    """Load a run to translate, as the options say."""
+    trained = TrainedModel.load(run, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
+    if uses_keras(engine, trained.config):
+        load_tensorflow(screen)
+    return trained, Translator.from_trained_model(trained, engine, device=device, threads=threads)
 
 
 def _translate_lines(
@@ -202,12 +208,7 @@ def backtranslate(
     hint = "save the file as UTF-8, or leave out such lines with --skip-invalid"
     with opened_lines(input_file, skip_invalid=skip_invalid, hint=hint) as lines, destination.locked():
         destination.warn_of_leftover(screen)
-        trained = TrainedModel.load(
-            directory, checkpoint=checkpoint, task="translation", on_warning=screen.warn
-        )
-        if uses_keras(engine, trained.config):
-            load_tensorflow(screen)
-        translator = Translator.from_trained_model(trained, engine, device=device, threads=threads)
+        trained, translator = _load(screen, directory, checkpoint, engine, device, threads)
         job = BackTranslation(
             translator=translator.with_options(**asdict(decoding)),
             weights=trained.info.checksum,

@@ -364,18 +364,22 @@ class TranslationView:
                 yield f"{problem}: {count:,}"
         if self._foreign:
             listed = [
-                f"{language_name(language)}: line {', '.join(map(str, rows[:_SHOWN_WORDS]))}"
-                + ", …" * (len(rows) > _SHOWN_WORDS)
+                f"{language_name(language)}: line {_first_of(list(map(str, rows)))}"
                 for language, rows in self._foreign.items()
             ]
             total = sum(map(len, self._foreign.values()))
             yield f"texts in another language: {total:,} ({'; '.join(listed)})"
         if self._unknown:
-            first = [word if word.isprintable() else ascii(word) for word in self._unknown][:_SHOWN_WORDS]
-            shown = [*first, "…"] if len(self._unknown) > _SHOWN_WORDS else first
-            yield f"words outside the model's vocabulary: {self._num_unknown:,} ({', '.join(shown)})"
+            words = [word if word.isprintable() else ascii(word) for word in self._unknown]
+            yield f"words outside the model's vocabulary: {self._num_unknown:,} ({_first_of(words)})"
         if self._lines is not None and self._lines.num_invalid:
             yield f"lines that are not valid UTF-8, left empty: {self._lines.num_invalid:,}"
+
+
+def _first_of(texts: Sequence[str]) -> str:
+    """Some texts in a line; an ellipsis stands for further ones."""
+    shown = [*texts[:_SHOWN_WORDS], "…"] if len(texts) > _SHOWN_WORDS else texts
+    return ", ".join(shown)
 
 
 def run_job(

@@ -287,7 +287,9 @@ def _is_number(value: Any) -> bool:
 
 def _entries(kind: type, value: Any, name: str, folder: Path) -> tuple[Any, ...]:
     """One entry or a list of entries; a corpus file may be given by its path alone."""
-    entries = value if isinstance(value, list | tuple) else [] if value is None else [value]
+    if value is None:
+        return ()
+    entries = value if isinstance(value, list | tuple) else [value]
     return tuple(
         _build(
             kind,

@@ -194,11 +194,11 @@ class BatchPlan:
         levels = np.zeros(len(pairs), np.int32) if batch.tokens is None else _rounded_up(pairs.longest())
         num_levels = int(levels.max(initial=0)) + 1
         ends = np.cumsum(self.mixture.sizes).tolist()
-        stages = [[(first, counts[n]) for first, counts in self.mixture.stages] for n in range(len(ends))]
-        self._sources = [
-            SourceRows(end - size, levels[end - size : end], num_levels, (seed, number), stages[number])
-            for number, (end, size) in enumerate(zip(ends, self.mixture.sizes, strict=True))
-        ]
+        self._sources = []
+        for number, (end, size) in enumerate(zip(ends, self.mixture.sizes, strict=True)):
+            stages = [(first, counts[number]) for first, counts in self.mixture.stages]
+            rows = SourceRows(end - size, levels[end - size : end], num_levels, (seed, number), stages)
+            self._sources.append(rows)
         self._divisions = [self._divided(stage, batch) for stage in range(len(self.mixture.stages))]
 
     def num_batches(self, epoch: int) -> int:

@@ -157,7 +157,8 @@ def pair_filters(data: DataConfig) -> dict[str, Filter]:
     options = data.filters
     filters: dict[str, Filter] = {}
     if words := options.max_words:
-        filters[f"over {words} word{'s' * (words > 1)}"] = partial(_each_side, partial(_has_few_words, words))
+        unit = "word" if words == 1 else "words"
+        filters[f"over {words} {unit}"] = partial(_each_side, partial(_has_few_words, words))
     if ratio := options.max_length_ratio:
         filters[f"length ratio over {ratio}"] = partial(_each_pair, partial(_have_similar_lengths, ratio))
     if length := options.max_word_length:

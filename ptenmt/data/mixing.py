@@ -112,8 +112,8 @@ class Mixture:
         """
         if self.stages == ((0, self.sizes),) and not (by_source and len(self.sizes) > 1):
             return pairs
-        facts = [pairs, self.stages] + [self.sizes] * by_source
-        return json_checksum(facts)
+        facts = [pairs, self.stages]
+        return json_checksum([*facts, self.sizes] if by_source else facts)
 
 
 def _counts(mix: Mapping[str, float], available: Mapping[str, int]) -> tuple[int, ...]:

@@ -155,7 +155,8 @@ class TextPairs(Sequence[SentencePair]):
 
 def write_texts(folder: Path, chunks: Iterable[NumberedChunk], num_files: int) -> TextPairs:
     """Write the pairs of several files, one after the other, to an empty folder; raises OSError."""
-    sizes, checksum = [0] * num_files, hashlib.sha256()
+    sizes = [0] * num_files
+    checksum = hashlib.sha256()
     with ragged_writer(folder, "source") as append_source, ragged_writer(folder, "target") as append_target:
         for number, chunk in chunks:
             append_source(packed_texts(source for source, _ in chunk))

@@ -264,7 +264,8 @@ def random_markup(sentence: str, chance: Random, most_tags: int = 3, most_words:
             chosen.add((begin, end))
     ranges = sorted(chosen, key=lambda span: (span[0], -span[1]))
     paths = [
-        tuple(n for n, (begin, end) in enumerate(ranges) if begin <= at < end) for at in range(len(sentence))
+        tuple(number for number, (begin, end) in enumerate(ranges) if begin <= at < end)
+        for at in range(len(sentence))
     ]
     grouped = groupby(zip(sentence, paths, strict=True), itemgetter(1))
     return [("".join(char for char, _ in group), path) for path, group in grouped]

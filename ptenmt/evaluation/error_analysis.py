@@ -204,7 +204,8 @@ def _values(
     if sources is None:
         missing = dict.fromkeys(_SCALES, "no run is given, so the vocabulary is unknown")
         return missing | {"source length": [len(text.split()) for text in texts]}
-    counts, most = sources.training_counts or {}, _SCALES["word rarity"][1][-1]
+    counts = sources.training_counts or {}
+    most = _SCALES["word rarity"][1][-1]
     rarest = [min((counts.get(word.lower(), 0) for word in words), default=most) for words in sources.words]
     return {
         "source length": [len(text.split()) for text in sources.texts],

@@ -155,10 +155,12 @@ class EvaluationRequest:
         has_references = bool(files.references or files.test_set)
         needs_no_run = run is None and files.hypotheses is not None and has_references
         directory = None if needs_no_run else find_run(run, "translation")
-        data, is_lowercase = TOKENIZED_TEXT if files.is_tokenized else PLAIN_TEXT, False
         if directory is not None:
             config = directory.config()
             data, is_lowercase = config.data, config.has_lowercase_text
+        else:
+            data = TOKENIZED_TEXT if files.is_tokenized else PLAIN_TEXT
+            is_lowercase = False
         if files.test_set is not None:
             files = with_test_set(files, data)
         if files.is_tokenized and spacing(data) == "none":
@@ -251,7 +253,8 @@ def evaluate(
         ExportError: The engine cannot express the model.
         ConfigError: The arguments contradict each other.
     """
-    files, load = files or EvaluationFiles(), load or LoadOptions()
+    files = files or EvaluationFiles()
+    load = load or LoadOptions()
     if files.hypotheses is not None:
         needing = {"--robustness": with_robustness, "--calibrate": with_calibration, "--checks": with_checks}
         _check_hypotheses_alone(load, baseline, needing)

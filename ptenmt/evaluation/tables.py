@@ -22,7 +22,6 @@ _NOISES = {
     "drop_end_punctuation": "without the full stop, question or exclamation mark at their end",
     "symbols": "with one to three emoji or other symbols at their end or beginning",
     "placeholders": "with URLs, numbers and the like replaced by placeholders",
-    "join": "two or three of them as one",
 }
 
 
@@ -222,7 +221,9 @@ def checks_table(checks: Sequence[Check]) -> Table:
     """The reliability checks with their thresholds."""
     rows = []
     for check in checks:
-        form = ".1%" if check.num_passed is not None else ".3f" if check.is_error else "+.2f"
+        form = ".3f" if check.is_error else "+.2f"
+        if check.num_passed is not None:
+            form = ".1%"
         passed = "" if check.num_passed is None else f"{check.num_passed:,}"
         threshold = f"{'≤' if check.is_error else '≥'} {check.threshold:{form}}"
         verdict = "ok" if check.is_passed else "fails"

@@ -249,12 +249,14 @@ class Models:
     def _make_room(self) -> None:
         """Unload the models that have not been used for longest while there is too little memory."""
         with self._lock:
-            loaded = [
-                (direction, model) for direction in self.directions.values() if (model := direction.model)
-            ]
-            num_bytes = sum(model.num_bytes for _, model in loaded)
-            for direction, model in sorted(loaded, key=lambda pair: pair[0].used)[:-1]:
-                if num_bytes > self._max_bytes:
+            loaded = sorted(
+                (direction for direction in self.directions.values() if direction.model),
+                key=lambda direction: direction.used,
+            )
+            num_bytes = sum(direction.num_bytes for direction in loaded)
+            for direction in loaded[:-1]:
+                model = direction.model
+                if model and num_bytes > self._max_bytes:
                     num_bytes -= model.num_bytes
                     direction.unloaded, direction.model = weakref.ref(model), None
 

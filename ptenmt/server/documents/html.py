@@ -5,7 +5,7 @@ prescribes, and escapes each text that it writes: no translation can become mark
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from html import escape, unescape
 from typing import Any
 
@@ -81,9 +81,11 @@ class Html:
         roles: Callable[[_Element], dict[_Element, str]] | None = None,
     ) -> None:
         check_tags(source.count("<"), MAX_TAGS)
-        is_xml, self._is_xhtml = is_xhtml or roles is not None, is_xhtml
+        is_xml = is_xhtml or roles is not None
+        self._is_xhtml = is_xhtml
         self._is_page = not is_xml and _begins_page(source)
-        self._method, self._prolog = "xml" if is_xml else "html", ""
+        self._method = "xml" if is_xml else "html"
+        self._prolog = ""
         if is_xml:
             begin = _end_of_all(_PROLOG, source)
             self._prolog = source[:begin]
@@ -106,12 +108,7 @@ class Html:
         self.texts += [[(element.get(name), ())] for element, name in self._attributes]
         limited(line for text in map(text_of, self.texts) for line in text.split("\n") if is_prose(line))
         if languages:
-            if self._is_page:
-                self.root.set("lang", languages[1])
-            for element in translated:
-                for name in _LANGUAGES:
-                    if element.get(name, "").lower().split("-")[0] in languages[0]:
-                        element.set(name, languages[1])
+            self._name_language(translated, *languages)
 
     def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> str:
         """The HTML with other texts, one for each of ``texts``."""
@@ -125,6 +122,15 @@ class Html:
         body = self.root[0]
         start = self._prolog + escape(body.text or "", quote=False)
         return start + "".join(map(self._written, body))
+
+    def _name_language(self, translated: Iterable[_Element], sources: Collection[str], target: str) -> None:
+        """Replace the language that the page, or an element of it, names."""
+        if self._is_page:
+            self.root.set("lang", target)
+        for element in translated:
+            for name in _LANGUAGES:
+                if element.get(name, "").lower().split("-")[0] in sources:
+                    element.set(name, target)
 
     def _written(self, tree: Any) -> str:
         if self._method == "xml":

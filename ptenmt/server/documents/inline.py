@@ -39,7 +39,7 @@ class TranslationUnit(ABC):
         self.spans: list[Fragment] = []
         self._elements: list[Any] = []
         """Those that paths refer to. One of them may be a text, such as the space after an image."""
-        self._names = (name for number in count() if (name := f"{{{number}}}") not in taken)
+        self._names = (name for name in map("{{{}}}".format, count()) if name not in taken)
         self._placeholders: dict[str, list[Any]] = {}
         """The elements that each placeholder stands for, in order."""
 

@@ -255,11 +255,13 @@ def _roles(root: _Element) -> dict[_Element, str]:
             roles[node] = "wrapper" if is_inline and len(node.attrib) <= MAX_ATTRIBUTES else "break"
         else:
             inside = {child.tag for child in node.iterchildren("*")} - _INVISIBLE - _PROPERTIES
-            roles[node] = "text" if inside <= _TEXTS else "point" if inside <= _POINTS else "break"
             if not inside:
                 roles[node] = "dropped"
-            elif roles[node] == "text" and not is_prose(_joined(node)) and _is_superscript(node):
-                roles[node] = "point"  # the mark of a footnote
+            elif inside <= _TEXTS:
+                is_mark = not is_prose(_joined(node)) and _is_superscript(node)  # of a footnote
+                roles[node] = "point" if is_mark else "text"
+            else:
+                roles[node] = "point" if inside <= _POINTS else "break"
     return roles
 
 
@@ -290,7 +292,8 @@ def _wrap_fields(root: _Element) -> None:
         for node in list(parent):
             kinds = [mark.get(f"{_W}fldCharType") for mark in node.iterchildren(_FIELD_CHARACTER)]
             depth += kinds.count("begin")
-            nodes += [node] * bool(depth)
+            if depth:
+                nodes.append(node)
             depth = max(0, depth - kinds.count("end"))
             if nodes and not depth:
                 code = "".join(code.text or "" for node in nodes for code in node.iter(f"{_W}instrText"))

@@ -36,14 +36,18 @@ class _Turn:
     """
 
     def __init__(self, lines: list[str]) -> None:
-        self.lines, text = lines, " ".join(lines)
-        self._dash = found[0] if (found := _DASH.match(text)) else ""
+        self.lines = lines
+        text = " ".join(lines)
+        dash = _DASH.match(text)
+        self._dash = dash[0] if dash else ""
         self._tags: list[list[str]] = []  # what begins and ends each element
         path, names, spans = Elements(), list[str](), list[Fragment]()
         for at, part in enumerate(re.split(f"({_TAG})", text.removeprefix(self._dash))):
-            name = tag[1].lower() if (tag := re.fullmatch(r"<(/?\w+)[^<>]*>", part)) else ""
+            tag = re.fullmatch(r"<(/?\w+)[^<>]*>", part)
+            name = tag[1].lower() if tag else ""
             if at % 2 == 0:
-                spans += [(part, path)] * bool(part)
+                if part:
+                    spans.append((part, path))
             elif name[:1] == "/" and name[1:] in names:
                 names = names[: -1 - names[::-1].index(name[1:])]
                 self._tags[path[len(names)]][1] = part

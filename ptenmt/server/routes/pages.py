@@ -93,9 +93,8 @@ async def metrics(request: Request, service: SharedService) -> Response:
 @router.get("/v1/models", tags=["Introspection"])
 async def models(service: SharedService) -> list[ModelAnswer]:
     """Describe the models that are loaded."""
-    return [
-        model.description for direction in service.models.directions.values() if (model := direction.model)
-    ]
+    loaded = (direction.model for direction in service.models.directions.values())
+    return [model.description for model in loaded if model]
 
 
 @router.get("/", include_in_schema=False)
