@@ -2,7 +2,7 @@
 
 ``multiprocessing`` would import the main module of the program in each process: TensorFlow with it, or a
 script without a main guard a second time. The processes here import only what the function needs, and end
-when this one is killed, which those of loky do not.
+when this one is killed, unlike loky's.
 """
 
 import importlib.util

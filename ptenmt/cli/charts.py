@@ -110,7 +110,7 @@ def _labelled(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
     cell = max(longest + 1, _NARROW_CELL) if is_roomy else _NARROW_CELL
     lines = _heading(panel)
     labels = [panel.column_labels]
-    if not is_roomy:  # vertical: each line has one character of each
+    if not is_roomy:  # vertical: each line has one character of each label
         cropped = [_cropped(label, _MAX_LABEL) for label in panel.column_labels]
         height = max(map(len, cropped))
         labels = [[label.rjust(height)[number] for label in cropped] for number in range(height)]

@@ -118,7 +118,7 @@ class Screen:
             progress.stop()
 
     def progress(self, *texts: str, **options: Any) -> "Progress":
-        """Bars with a description before and texts after each, as of ``TextColumn``; drawn only if live."""
+        """Bars with a description before and texts after them, as of ``TextColumn``; drawn only if live."""
         from rich.progress import BarColumn, Progress, TextColumn
 
         columns = (TextColumn("{task.description}"), BarColumn(None), *map(TextColumn, texts))

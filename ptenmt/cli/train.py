@@ -1,7 +1,7 @@
 """``ptenmt train`` and ``ptenmt distil``."""
 
 import signal
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
@@ -79,10 +79,17 @@ def train(
         screen.say_command(["ptenmt", command, "--run", name, "TEXT"])
         return
     is_fresh = fresh and not view.has_saved
-    screen.say(f"{_how_it_stopped(result, is_fresh)}; resume with", style="bold")
+    _end_by_signal(result.stopped_by, _how_it_stopped(result, is_fresh), screen, view, context)
+
+
+def _end_by_signal(
+    number: int, reason: str, screen: Screen, view: TrainingView, context: typer.Context
+) -> NoReturn:
+    """Say why the training has ended, and how to resume it."""
     done = {"--fresh": 1, "--init-from": 2} if view.has_saved else {}  # or it would start over
+    screen.say(f"{reason}; resume with", style="bold")
     screen.say_command(options.resume_command(context, remove=done))
-    raise typer.Exit(128 + signal.Signals(result.stopped_by))
+    raise typer.Exit(128 + signal.Signals(number))
 
 
 def _how_it_stopped(result: "TrainingResult", is_fresh: bool) -> str:
@@ -192,11 +199,8 @@ def distil(
     except KeyboardInterrupt:  # before or after the training, which handles signals itself
         pass
     if done is None or comparison is None:
-        screen.say("stopped; resume with", style="bold")
-        trained = {"--fresh": 1, "--init-from": 2} if view.has_saved else {}
-        screen.say_command(options.resume_command(context, remove=trained))
         number = None if done is None else done.training.stopped_by
-        raise typer.Exit(128 + signal.Signals(number or signal.SIGINT))
+        _end_by_signal(number or signal.SIGINT, "stopped", screen, view, context)
     screen.say(f"distilled pairs: {done.folder}")
     print_comparison(comparison)
     _warn_of_worse_teachers(comparison, screen)

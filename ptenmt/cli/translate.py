@@ -36,7 +36,6 @@ from ptenmt.cli.translation_job import Destination, TranslationJob, TranslationV
 from ptenmt.config.schema import MAX_ALTERNATIVES
 from ptenmt.data.readers import Lines, opened_lines
 from ptenmt.data.text import language_name
-from ptenmt.errors import PtenmtError
 from ptenmt.runs import Choice, Run, find_run
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.translation.engine import EngineName
@@ -199,8 +198,7 @@ def backtranslate(
     from ptenmt.translation.backtranslation import EMPTY, FOREIGN, PAIRS, BackTranslation, left_out  # NumPy
 
     options.refuse_together({"--sample": sample, "--beam-size": beam_size})
-    if not output_file.name.lower().endswith((".tsv", ".tsv.gz")):
-        raise PtenmtError(f"--output {output_file}: the name of a file of pairs ends in .tsv or .tsv.gz")
+    options.require_pairs_file(output_file)
     destination = Destination(file=output_file, input_file=input_file, resume=resume)
     directory = find_run(run)
     overrides = [_ONE, *(_SAMPLED if sample else []), *(overrides or [])]

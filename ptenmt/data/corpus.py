@@ -264,7 +264,7 @@ def _limited(
 def _evenly_spaced(
     pairs: Iterable[SentencePair], limit: int, total: int, first: int = 0
 ) -> Iterator[SentencePair]:
-    """Yield those of ``pairs``, rows ``first`` and following of ``total``, that ``limit`` pairs have."""
+    """Yield the pairs that ``limit`` keeps; they are the rows from ``first`` on of ``total``."""
     share = min(limit, total)
     for row, pair in enumerate(pairs, start=first):
         if row * share // total < (row + 1) * share // total:

@@ -63,7 +63,7 @@ class Removed:
 
     count: int = 0
     examples: list[SentencePair] = field(default_factory=list)
-    """Those of the lowest hash, whatever the order in which pairs are added."""
+    """The pairs of the lowest hash, whatever the order in which pairs are added."""
 
     def __post_init__(self) -> None:
         self.examples = [(source, target) for source, target in self.examples]  # JSON has lists

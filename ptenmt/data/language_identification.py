@@ -66,7 +66,7 @@ class LanguageCheck:
         return np.array([language_found is None for language_found in self.foreign(texts, language)], bool)
 
     def foreign(self, texts: Sequence[str], language: str) -> list[str | None]:
-        """Return of each text its language, if it is surely not in this one."""
+        """Return the language of each text that is surely not in this one, None for other texts."""
         scores, scales = self.scores(texts)
         log_odds = scores.max(axis=1, initial=-np.inf) - scores[:, self.languages.index(language)]
         is_sure = (log_odds >= _MIN_LOG_ODDS) & (log_odds * scales >= _MIN_EVIDENCE)

@@ -22,8 +22,8 @@ from ptenmt.errors import DataError
 class Mixture:
     """How many pairs of each source an epoch reads.
 
-    ``sizes`` are the numbers of pairs of the sources. ``stages`` has of each stage its first epoch, from 0,
-    and the number of pairs of each source per epoch: above its size, some or all are read several times.
+    ``sizes`` are the numbers of pairs of the sources. ``stages`` has the first epoch of each stage, from
+    0, and the number of pairs of each source per epoch: above its size, some or all are read several times.
     """
 
     names: tuple[str, ...]

@@ -318,7 +318,7 @@ class NoiseScores:
 
 
 def score_robustness(system: System, test_set: TestSet, on_progress: OnProgress) -> list[NoiseScores]:
-    """Translate a test set, whose sources must be known, without noise and under each.
+    """Translate a test set, whose sources must be known, without noise and under each noise.
 
     All sources are translated as users' text; of several references the first counts. Capitals are left out
     for a run that lower-cases its input, and placeholders for one whose tokenizers do not know them.

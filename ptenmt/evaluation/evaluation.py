@@ -73,7 +73,7 @@ class Evaluation:
     minimal_pairs: MinimalPairResults | None = None
     """None without a model, or for other languages than Portuguese and English."""
     robustness: list[NoiseScores] | None = None
-    """The scores without noise and under each; None: not asked for."""
+    """The scores without noise and under each noise; None: not asked for."""
     reliability: Reliability | None = None
     """Of the confidences; None: the run has no calibration."""
     checks: list[Check] | None = None

@@ -59,7 +59,7 @@ class WeightsInfo:
 
 
 def model_fingerprint(config: ModelConfig) -> str:
-    """Identify a model by those of its options that differ from their defaults."""
+    """Identify a model by its options that differ from their defaults."""
     options = asdict(config)
     changed = {
         option.name: options[option.name]

@@ -23,7 +23,7 @@ _MAX = 1e12
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Limits of one request, and of all in progress; ConfigError unless each is above 0 and up to 10¹²."""
+    """Limits of one request, and of all in progress: numbers above 0, up to 10¹², or ConfigError."""
 
     characters: int = 5_000
     """Characters of a request's texts together."""

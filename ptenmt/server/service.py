@@ -63,7 +63,7 @@ class RequestModels:
     ) -> tuple[list[Translation], list[list[list[Fragment]]]]:
         """Translate texts by a route, each with ``count`` - 1 alternatives; two models have no confidence.
 
-        Returns the translations, and for each its text and those of its alternatives with their markup.
+        Returns the translations, and with their markup the text of each and the texts of its alternatives.
         """
         *earlier, last = map(self.translator, route)
         self._metrics.characters.labels(route[0].name).inc(sum(len(text_of(text)) for text in texts))

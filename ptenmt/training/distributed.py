@@ -35,7 +35,7 @@ class Cluster:
     """The workers in TF_CONFIG, and the index of this process."""
 
     addresses: tuple[str, ...]
-    """``host:port`` of each, the chief first."""
+    """``host:port`` of each worker, the chief first."""
     index: int
 
     @property
@@ -293,7 +293,7 @@ class Workers:
                 self._watch.end()
 
     def _add_up(self, mine: Any) -> Any:
-        """Sum over the workers; the first replica of each contributes its value."""
+        """Sum over the workers; the first replica of each worker contributes its value."""
         num_replicas = self.strategy.num_replicas_in_sync // self.count
 
         def contribute() -> Any:

@@ -161,7 +161,7 @@ class NextWordTask(Task):
 
 
 class NextWordValidator:
-    """Scores a live model on windows: loss and accuracy of the word after each.
+    """Scores a live model on windows: loss and accuracy of the word after each window.
 
     ``samples`` are windows whose predictions are reported: ids, words, and the word after them.
     """

@@ -100,7 +100,7 @@ def _texts_of(request: Request, service: Service, body: schemas.DetectRequest) -
 async def translate_texts(
     request: Request, service: Service, body: schemas.TranslateRequest
 ) -> tuple[list[str], dict[str, list[Any]]]:
-    """The texts, and the fields of the answer with an entry for each; refuses too many of them."""
+    """The texts, and the fields of the answer with an entry for each text; refuses too many of them."""
     texts = _texts_of(request, service, body)
     return texts, await service.answer(request, lambda models: _translate(service, models, body, texts))
 
@@ -119,7 +119,7 @@ class _Text:
     route: Route = ()
     """Empty if the text is in the target language."""
     translations: list[Translation] = field(default_factory=list)
-    """One of each part; none without a route."""
+    """A translation of each part; none without a route."""
     marked: list[list[list[Fragment]]] = field(default_factory=list)
     """Of each part its translation and the alternatives, best first, with their markup."""
 
