@@ -221,7 +221,7 @@ class Destination:
 
     @contextmanager
     def opened(
-        self, texts: Iterator[str], job: "TranslationJob | BackTranslation"
+        self, texts: Iterator[str], job: "TranslationJob | BackTranslation", screen: Screen
     ) -> Iterator[StreamOutput | ResumableOutput]:
         """Open the output, or raise OutputError; texts that are translated already are skipped."""
         if self.file is None:
@@ -238,6 +238,8 @@ class Destination:
         else:
             try:
                 with open_resumable(self.file, job.facts(), texts, resume=self.resume) as output:
+                    if self.resume and not output.num_saved:
+                        screen.say(f"nothing to resume for {self.file}: starting from the first line")
                     yield output
             except ResumeError as error:
                 hint = "leave out --resume to start from the first line"
@@ -400,14 +402,12 @@ def run_job(
     try:
         with (
             _rare_garbage_collection(),
-            destination.opened(stream, job) as output,
+            destination.opened(stream, job, view.screen) as output,
             view.showing(output.num_saved or 0),
         ):
             has_more = None
             if isinstance(texts, Lines) and output.num_saved is None:
                 has_more = texts.has_more
-            if destination.resume and not output.num_saved:
-                view.screen.say(f"nothing to resume for {destination.file}: starting from the first line")
             counts = Counter(output.saved_counts)
             for chunk in job.chunks(stream, view.show, has_more):
                 output.append(chunk.texts, chunk.translations, chunk.counts)

@@ -183,8 +183,7 @@ def _write_training_pairs(folder: Path, sources: "Sources", seed: int) -> dict[s
             reports[number].add(report)
             yield number, chunk
 
-    has_own = [split for split in _HELD_OUT if sources.splits[split]]
-    given = list(chain.from_iterable(sources.given_pairs(split) or () for split in has_own))
+    given = sources.own_held_out()
     per_chunk = {_OVERLAP: filters.overlap_filter(given)} if given or data.hold_out else {}
     per_chunk |= filters.pair_filters(data)
     drawn: dict[str, list[SentencePair]] = {}
@@ -373,6 +372,11 @@ class Sources:
                     )
                 pairs.append(pair)
         return pairs
+
+    def own_held_out(self) -> list[SentencePair]:
+        """Read the validation and test pairs that have files of their own."""
+        own = [split for split in _HELD_OUT if self.splits[split]]
+        return list(chain.from_iterable(self.given_pairs(split) or () for split in own))
 
 
 def raw_training_pairs(data: DataConfig) -> Iterator[SentencePair]:

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from lxml import etree
 
 from ptenmt.server.documents.html import Html, check_bounds
-from ptenmt.server.documents.plain import check_tags, limited
+from ptenmt.server.documents.inline import check_tags, limited
 from ptenmt.server.limits import Refusal
 from ptenmt.translation.markup import Fragment
 

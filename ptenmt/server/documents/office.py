@@ -18,8 +18,15 @@ from docx.opc.part import PartFactory, XmlPart
 from lxml import etree
 
 from ptenmt.server.documents.archive import MAX_TAGS, packed, unpacked, unreadable
-from ptenmt.server.documents.inline import TranslationUnit, merged, numbers_in_braces
-from ptenmt.server.documents.plain import check_tags, is_prose, limited, xml_characters
+from ptenmt.server.documents.inline import (
+    TranslationUnit,
+    check_tags,
+    is_prose,
+    limited,
+    merged,
+    numbers_in_braces,
+    xml_characters,
+)
 from ptenmt.server.limits import Refusal
 from ptenmt.translation.markup import Elements, Fragment, text_of
 

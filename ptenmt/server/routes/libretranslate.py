@@ -14,10 +14,16 @@ from ptenmt.data.text import language_name
 from ptenmt.server import schemas
 from ptenmt.server.documents import FORMATS, Document, read_document, translated_name
 from ptenmt.server.documents.html import Html, xml_roles
-from ptenmt.server.http_requests import answer_in_time, bearer_token, read_upload
 from ptenmt.server.limits import Refusal
 from ptenmt.server.models import Route
-from ptenmt.server.service import RequestModels, Service, SharedService
+from ptenmt.server.service import (
+    RequestModels,
+    Service,
+    SharedService,
+    answer_in_time,
+    bearer_token,
+    read_upload,
+)
 from ptenmt.translation import Translation
 from ptenmt.translation.markup import Fragment, text_of
 

@@ -10,10 +10,9 @@ from pathlib import PurePath
 
 from fastapi import APIRouter, Request, Response
 
-from ptenmt.server.http_requests import bearer_token
 from ptenmt.server.limits import Refusal
 from ptenmt.server.schemas import ModelAnswer, errors
-from ptenmt.server.service import SharedService
+from ptenmt.server.service import SharedService, bearer_token
 
 router = APIRouter()
 _GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""SubRip subtitles (.srt): the text is translated, times and tags are kept; read and written with srt."""
+"""Plain text (.txt), and SubRip subtitles (.srt), whose times and tags are kept; they are read with srt."""
 
 import re
 import textwrap
@@ -8,8 +8,7 @@ from itertools import chain, pairwise
 
 import srt
 
-from ptenmt.server.documents.inline import merged
-from ptenmt.server.documents.plain import check_tags, is_prose, limited
+from ptenmt.server.documents.inline import check_tags, is_prose, limited, merged
 from ptenmt.server.limits import Refusal
 from ptenmt.translation.markup import Elements, Fragment, num_shared, text_of
 
@@ -25,8 +24,26 @@ _TAG = r"<[^<>]*>|\{[^{}]*\}"
 _DASH = re.compile(rf"^ \s* (?: (?: {_TAG} ) \s* )* [-–—]+ \s*", re.VERBOSE)
 """The dash that starts each speaker's lines in a dialogue."""
 _KEPT = re.compile(rf"( {_DASH.pattern} | {_TAG} )", re.VERBOSE)
+_LINE = re.compile(r"[^\r\n]+")
 _NO_BREAK = "\ue000"
 _NO_TAG = str.maketrans("<>{}", "‹›()")
+
+
+class PlainText:
+    """Plain text: each line with a letter in it is a text; line ends and blank lines stay."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._lines = limited(line.span() for line in _LINE.finditer(source) if is_prose(line[0]))
+        self.texts: list[list[Fragment]] = [[(source[slice(*line)], ())] for line in self._lines]
+
+    def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> str:
+        """The file with other texts, one for each of ``texts``."""
+        parts, last_end = [], 0
+        for (begin, end), spans in zip(self._lines, texts, strict=True):
+            parts += [self._source[last_end:begin], text_of(spans)]
+            last_end = end
+        return "".join([*parts, self._source[last_end:]])
 
 
 class _Turn:
