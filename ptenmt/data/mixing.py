@@ -50,10 +50,9 @@ class Mixture:
         removed = {report.name: report.num_removed for report in reports}
         for name in chain.from_iterable([stage.mix for stage in data.stages] or [weights]):
             if not available[name]:
-                count, largest = max(
-                    (n, filter_name) for filter_name, n in (removed.get(name) or {"": 0}).items()
-                )
-                most = f" ({largest!r} removed {count:,})" if count else ""
+                by_filter = removed.get(name, {})
+                largest = max(by_filter, key=by_filter.__getitem__, default="")
+                most = f" ({largest!r} removed {by_filter[largest]:,})" if by_filter.get(largest) else ""
                 raise DataError(
                     f"filters and limits leave no pair of {name}{most}",
                     "loosen the section data.filters, raise data.limit, or leave the file out",
