@@ -110,7 +110,7 @@ def _labelled(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
     cell = max(longest + 1, _NARROW_CELL) if is_roomy else _NARROW_CELL
     lines = _heading(panel)
     labels = [panel.column_labels]
-    if not is_roomy:  # vertical: each line has one character of each
+    if not is_roomy:  # vertical: each line has one character of each label
         cropped = [_cropped(label, _MAX_LABEL) for label in panel.column_labels]
         height = max(map(len, cropped))
         labels = [[label.rjust(height)[number] for label in cropped] for number in range(height)]
@@ -123,7 +123,9 @@ def _labelled(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
         shown = _cropped(label, left)
         line = Text(" " * (left - cell_len(shown)) + shown + " ")
         for column, (value, level) in enumerate(zip(values, row, strict=True)):
-            sign = f"{value:.0f}" if panel.has_numbers else "●" * ((number, column) in panel.marks)
+            sign = "●" if (number, column) in panel.marks else ""
+            if panel.has_numbers:
+                sign = f"{value:.0f}"
             line.append_text(_cell(sign, level, cell, panel, has_colours))
         lines.append(line)
     return lines
@@ -295,7 +297,7 @@ def _dotted(lines: Sequence[Line], ranges: _Ranges, columns: int) -> _Cells:
             place = y // _DOTS_DOWN, x // _DOTS_ACROSS
             bits[place] |= _BRAILLE_BITS[x % _DOTS_ACROSS][y % _DOTS_DOWN]
             styles[place] = _style(number, line)
-    return {place: (chr(_BRAILLE + found), styles[place]) for place, found in bits.items()}
+    return {place: (chr(_BRAILLE + dots), styles[place]) for place, dots in bits.items()}
 
 
 def _lettered(lines: Sequence[Line], ranges: _Ranges, columns: int) -> _Cells:

@@ -120,15 +120,15 @@ def original_pairs(
     rows = enumerate(corpus.train)  # a subsequence of all prepared pairs
     row, expected = next(rows)
     for (number, originals), (_, chunk, _) in parallel_map(_ChunkWork(data, {}), sources.training_chunks()):
-        found: list[tuple[SentencePair, int | None]] = []
+        numbered: list[tuple[SentencePair, int | None]] = []
         for pair, prepared in zip(originals, _directed(data, chunk), strict=True):
             if prepared in drawn:
                 drawn.remove(prepared)
-                found.append((pair, None))
+                numbered.append((pair, None))
             elif prepared == expected:
-                found.append((pair, row))
+                numbered.append((pair, row))
                 row, expected = next(rows, (row, ("", "")))
-        yield number, found
+        yield number, numbered
     if all(expected):
         raise DataError("the training files have changed since they were read", "run the command again")
 
@@ -183,8 +183,7 @@ def _write_training_pairs(folder: Path, sources: "Sources", seed: int) -> dict[s
             reports[number].add(report)
             yield number, chunk
 
-    has_own = [split for split in _HELD_OUT if sources.splits[split]]
-    given = list(chain.from_iterable(sources.given_pairs(split) or () for split in has_own))
+    given = sources.own_held_out()
     per_chunk = {_OVERLAP: filters.overlap_filter(given)} if given or data.hold_out else {}
     per_chunk |= filters.pair_filters(data)
     drawn: dict[str, list[SentencePair]] = {}
@@ -264,7 +263,7 @@ def _limited(
 def _evenly_spaced(
     pairs: Iterable[SentencePair], limit: int, total: int, first: int = 0
 ) -> Iterator[SentencePair]:
-    """Yield those of ``pairs``, rows ``first`` and following of ``total``, that ``limit`` pairs have."""
+    """Yield the pairs that ``limit`` keeps; they are the rows from ``first`` on of ``total``."""
     share = min(limit, total)
     for row, pair in enumerate(pairs, start=first):
         if row * share // total < (row + 1) * share // total:
@@ -373,6 +372,11 @@ class Sources:
                     )
                 pairs.append(pair)
         return pairs
+
+    def own_held_out(self) -> list[SentencePair]:
+        """Read the validation and test pairs that have files of their own."""
+        own = [split for split in _HELD_OUT if self.splits[split]]
+        return list(chain.from_iterable(self.given_pairs(split) or () for split in own))
 
 
 def raw_training_pairs(data: DataConfig) -> Iterator[SentencePair]:

@@ -260,7 +260,7 @@ def list_test_sets(data: DataConfig) -> dict[str, str]:
     from sacrebleu import DATASETS as known
 
     pair = "-".join(data.languages)
-    return {name: each.description or "" for name, each in known.items() if pair in each.langpairs}
+    return {name: dataset.description or "" for name, dataset in known.items() if pair in dataset.langpairs}
 
 
 def with_test_set(files: EvaluationFiles, data: DataConfig) -> EvaluationFiles:
