@@ -55,9 +55,13 @@ def _own_log() -> Iterator[None]:
 logging.getLogger("tensorflow").setLevel(logging.ERROR)
 
 
+LONG = {"training", "test_engines_agree"}
+"""A folder and a file."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest files come first, so that no process is left with one at the end."""
-    items.sort(key=lambda item: "training" not in item.path.parts and item.path.stem != "test_engines_agree")
+    items.sort(key=lambda item: LONG.isdisjoint((item.path.parent.name, item.path.stem)))
 
 
 def pytest_collection_finish() -> None:
