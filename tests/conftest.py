@@ -1,3 +1,4 @@
+import gc
 import logging
 import os
 import pickle
@@ -55,8 +56,8 @@ logging.getLogger("tensorflow").setLevel(logging.ERROR)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files of trainings take longest; they come first, so that no process is left with one at the end."""
-    items.sort(key=lambda item: item.path.parent.name != "training")
+    """The longest files come first, so that no process is left with one at the end."""
+    items.sort(key=lambda item: item.path.parent.name != "training" and item.path.stem != "test_engines_agree")
 
 
 @pytest.fixture
