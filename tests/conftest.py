@@ -57,7 +57,13 @@ logging.getLogger("tensorflow").setLevel(logging.ERROR)
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest files come first, so that no process is left with one at the end."""
-    items.sort(key=lambda item: item.path.parent.name != "training" and item.path.stem != "test_engines_agree")
+    items.sort(key=lambda item: "training" not in item.path.parts and item.path.stem != "test_engines_agree")
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays: TensorFlow's objects need not be looked through again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
