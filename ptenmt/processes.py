@@ -27,6 +27,9 @@ _Result = TypeVar("_Result")
 _NUM_OWN_ITEMS = 4
 _START = "import sys; sys.path.append({path!r}); from {module} import work; work()"
 _CPU_LIMIT = Path("/sys/fs/cgroup/cpu.max")
+_LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL"
+_KEEP_MEMORY = "TF_CPU_ALLOCATOR_USE_BFC"
+"""Makes TensorFlow keep freed memory instead of returning it at every step (decision 0013)."""
 
 
 def available_cores() -> int:
@@ -145,11 +148,6 @@ def work() -> None:
         sys.stdout.flush()  # after the last answer the parent ends this process at once
         pickle.dump(answer, results, pickle.HIGHEST_PROTOCOL)
         results.flush()
-
-
-_LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL"
-_KEEP_MEMORY = "TF_CPU_ALLOCATOR_USE_BFC"
-"""Makes TensorFlow keep freed memory instead of returning it at every step (decision 0013)."""
 
 
 def load_tensorflow() -> None:

@@ -49,6 +49,9 @@ _Ranges = tuple[tuple[float, float], tuple[float, float]]
 """Minimum and maximum of x and of y."""
 _Cells = dict[tuple[int, int], tuple[str, str]]
 """(row, column) -> character and style."""
+_GAP = 2
+_MIN_COLUMN = 24
+"""Columns that are wider than this are wrapped to keep a table within the terminal."""
 
 
 def show(
@@ -325,11 +328,6 @@ def _points(line: Line, ranges: _Ranges, across: int, down: int) -> Iterator[tup
             part = step / steps
             yield round(from_x + part * (x - from_x)), round(from_y + part * (y - from_y))
         before = x, y
-
-
-_GAP = 2
-_MIN_COLUMN = 24
-"""Columns that are wider than this are wrapped to keep a table within the terminal."""
 
 
 def print_facts(title: str, facts: Mapping[str, str]) -> None:

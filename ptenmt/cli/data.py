@@ -26,48 +26,6 @@ from ptenmt.runs import find_run
 from ptenmt.translation.cleaning import Cleaning
 
 
-def data(
-    screen: Screen,
-    config: ConfigName,
-    overrides: Overrides = None,
-    report: Annotated[Path | None, typer.Option(metavar="FILE")] = None,
-) -> None:
-    """Show what the filters remove from each training file, with examples.
-
-    The filters are options of data.filters; sentences of the validation and test pairs are removed in any
-    case. The prepared pairs are cached for the training (data.cache_dir).
-
-    Example: ptenmt data --config files.yaml --report data.html
-
-    Example: ptenmt data --config mine.yaml --set data.filters.right_language=true
-
-    Args:
-        report: Write what each filter removed from each file, with examples: .html, .md or .json.
-    """
-    settings = load_config(config, overrides or [])
-    if settings.task != "translation":
-        raise ConfigError(
-            f"task={settings.task} has no sentence pairs", "give the config of a translation model"
-        )
-    if report is not None:  # checked before the data are read, which may take long
-        check_report_file(report)
-    _fetch(screen, settings.data)
-    with screen.working("reading and filtering the pairs"):
-        reports = load_corpus(settings.data, settings.seed).reports
-    print_tables(data_tables(reports))
-    if report is not None:
-        write_data_report(reports, settings.data, report)
-        screen.say(f"report: {report}")
-
-
-def _fetch(screen: Screen, data: DataConfig) -> None:
-    """Download the pairs of a config, unless they are there."""
-    if data.source == "tfds":
-        load_tensorflow(screen)
-    with screen.downloads() as show:
-        fetch_data(data, show)
-
-
 def corpora(
     screen: Screen,
     languages: Annotated[str, typer.Option(metavar="L-L")] = "pt-en",
@@ -139,6 +97,40 @@ def download(
         screen.say(f"{config} needs nothing from the network")
 
 
+def data(
+    screen: Screen,
+    config: ConfigName,
+    overrides: Overrides = None,
+    report: Annotated[Path | None, typer.Option(metavar="FILE")] = None,
+) -> None:
+    """Show what the filters remove from each training file, with examples.
+
+    The filters are options of data.filters; sentences of the validation and test pairs are removed in any
+    case. The prepared pairs are cached for the training (data.cache_dir).
+
+    Example: ptenmt data --config files.yaml --report data.html
+
+    Example: ptenmt data --config mine.yaml --set data.filters.right_language=true
+
+    Args:
+        report: Write what each filter removed from each file, with examples: .html, .md or .json.
+    """
+    settings = load_config(config, overrides or [])
+    if settings.task != "translation":
+        raise ConfigError(
+            f"task={settings.task} has no sentence pairs", "give the config of a translation model"
+        )
+    if report is not None:  # checked before the data are read, which may take long
+        check_report_file(report)
+    _fetch(screen, settings.data)
+    with screen.working("reading and filtering the pairs"):
+        reports = load_corpus(settings.data, settings.seed).reports
+    print_tables(data_tables(reports))
+    if report is not None:
+        write_data_report(reports, settings.data, report)
+        screen.say(f"report: {report}")
+
+
 def clean(
     screen: Screen,
     config: options.ConfigName,
@@ -175,6 +167,14 @@ def clean(
         reports = job.run(show, device=device, threads=threads, on_warning=screen.warn)
     print_tables(data_tables(reports))
     screen.say(f"clean pairs: {output}")
+
+
+def _fetch(screen: Screen, data: DataConfig) -> None:
+    """Download the pairs of a config, unless they are there."""
+    if data.source == "tfds":
+        load_tensorflow(screen)
+    with screen.downloads() as show:
+        fetch_data(data, show)
 
 
 def lexicon(

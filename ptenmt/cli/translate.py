@@ -45,6 +45,8 @@ from ptenmt.translation.translator import Translator, uses_keras
 _INVALID_HINT = "save the file as UTF-8, or write empty lines for such lines with --skip-invalid"
 _file_option = partial(typer.Option, rich_help_panel="Files")
 _format_option = partial(typer.Option, rich_help_panel="Output format")
+_ONE = "decoding.num_hypotheses=1"
+_SAMPLED = ["decoding.beam_size=1", "decoding.top_k=0"]
 
 
 def translate(
@@ -150,10 +152,6 @@ def _translate_lines(
     given = lines if isinstance(lines, Lines) else None
     view = TranslationView(screen, given, is_shown=given is not None and shows_progress)
     run_job(job, lines, destination, view, options.resume_command(context, add="--resume"))
-
-
-_ONE = "decoding.num_hypotheses=1"
-_SAMPLED = ["decoding.beam_size=1", "decoding.top_k=0"]
 
 
 def backtranslate(

@@ -36,6 +36,12 @@ Batch = tuple[np.ndarray, np.ndarray]
 _LENGTH_OF_EQUAL_SHARES = 256
 _EXACT_LENGTHS = 16
 _STEPS_AN_OCTAVE = 8
+_MEASURED_PAIRS = 1_000
+_SHARE_THAT_FITS = 0.9
+_ATTEMPTS = 3
+_SHORTEST_FILL = 0.75
+_Ids = list[list[int]]
+"""Source and target ids of a pair, [START] and [END] included."""
 
 
 class TrainingPairs(Protocol):
@@ -304,15 +310,6 @@ def _cuts_by_tokens(counts: np.ndarray, tokens: int) -> tuple[np.ndarray, np.nda
         widths.append(np.full(num, length))
         start += size * num_full
     return np.concatenate(cuts), np.concatenate(widths)
-
-
-_MEASURED_PAIRS = 1_000
-_SHARE_THAT_FITS = 0.9
-_ATTEMPTS = 3
-_SHORTEST_FILL = 0.75
-
-_Ids = list[list[int]]
-"""Source and target ids of a pair, [START] and [END] included."""
 
 
 class AugmentedPairs:

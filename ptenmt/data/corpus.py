@@ -33,6 +33,7 @@ _SPLITS: tuple[_Split, ...] = ("train", *_HELD_OUT)
 _ELSEWHERE = {option.name for option in fields(DataConfig) if option.metadata.get("resumable")}
 _ELSEWHERE |= {"stages", "augment"}
 _OVERLAP = "also in validation or test"
+_SPARE_CANDIDATES = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,12 +200,9 @@ def _write_training_pairs(folder: Path, sources: "Sources", seed: int) -> dict[s
         else:
             filtered = done(_ChunkWork(data, {"empty": complete, **per_chunk}), sources.training_chunks())
         unseen = filters.duplicate_filters(data)
-        left: Iterator[NumberedChunk] = (
-            (number, reports[number].apply(chunk, unseen)) for number, chunk in filtered
-        )
-        if data.limit is not None:
-            left = _limited(left, data.limit, len(reports), Path(spool))
-        final = ((number, _directed(data, chunk, files[number].tag)) for number, chunk in left)
+        left = ((number, reports[number].apply(chunk, unseen)) for number, chunk in filtered)
+        kept = left if data.limit is None else _limited(left, data.limit, len(reports), Path(spool))
+        final = ((number, _directed(data, chunk, files[number].tag)) for number, chunk in kept)
         train = write_texts(folder, final, len(reports))
     for report, size in zip(reports, train.sizes, strict=True):
         report.num_left = size
@@ -414,9 +412,6 @@ def _require_pairs(split: str, pairs: Sized, removed: Mapping[str, int] | None =
             "give other files, or set data.hold_out to false"
         )
     raise DataError(f"no {split} pair is left (removed: {counts})", hint=hint)
-
-
-_SPARE_CANDIDATES = 1_000
 
 
 def split_off(

@@ -42,6 +42,7 @@ _WITHOUT_WORDS = (
 )
 _Case = tuple[str, str, bool]
 """A source, its translation, and whether that is as it should be."""
+CLEAN = "no noise"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -297,9 +298,6 @@ def _elements(spans: Sequence[Fragment]) -> list[Elements]:
 
 def _words(text: str) -> list[tuple[int, int]]:
     return [word.span() for word in word_pattern().finditer(text)]
-
-
-CLEAN = "no noise"
 
 
 @dataclass(frozen=True, kw_only=True)

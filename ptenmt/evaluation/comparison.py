@@ -25,6 +25,9 @@ from ptenmt.scores import SIGNIFICANCE_LEVEL, Difference, MetricName, Scorer
 _SPLITS = ("train", "validation", "test")
 _METRICS = ("bleu", "chrf", "loss", "accuracy")
 _NEEDED_FACTS = {"data", "parameters", "steps_per_epoch"}
+BEAM_SIZES = (1, 2, 4, 8)
+LENGTH_PENALTIES = (0.0, 0.6, 1.0, 1.4)
+_BLEU: MetricName = "BLEU"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,11 +167,6 @@ def _summarize(run: Run, name: str) -> RunSummary:
         validation={} if best is None else {metric: best["validation"].get(metric) for metric in _METRICS},
         task=config.task,
     )
-
-
-BEAM_SIZES = (1, 2, 4, 8)
-LENGTH_PENALTIES = (0.0, 0.6, 1.0, 1.4)
-_BLEU: MetricName = "BLEU"
 
 
 @dataclass(frozen=True, kw_only=True)

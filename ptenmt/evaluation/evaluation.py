@@ -1,7 +1,7 @@
 """Evaluate a run, or finished translations: scores, comparison with a baseline, error analysis."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -261,73 +261,57 @@ def evaluate(
     request = EvaluationRequest.prepare(run, split, files, load)
     baseline_system, baseline_output = _baseline(request, baseline)
     if files.hypotheses is not None:
-        results = RunResults(output=request.read_hypotheses(files.hypotheses))
+        system = search = forced = None
+        output = request.read_hypotheses(files.hypotheses)
     else:
-        results = RunResults.measure(
-            request,
-            with_robustness=with_robustness,
-            with_calibration=with_calibration,
-            with_checks=with_checks,
-            on_progress=on_progress,
-        )
+        system = request.load()
+        # First, since it loads the weights, which a training may replace meanwhile.
+        model, tokenizers = system.trained.numpy_model, system.trained.tokenizers
+        forced = teacher_forced(model, tokenizers, request.test_set.pairs(), on_progress)
+        if with_calibration:
+            held_out = held_out_test_set(system.trained.run, "validation", load)
+            calibrate(system, held_out.pairs(), on_progress)
+        output, search = system.translate(request.test_set, on_progress)
     if baseline_system is not None:
         baseline_output, _ = baseline_system.translate(request.test_set, on_progress)
     on_progress("scoring", 0, 1)
-    return _scored(request, results, str(baseline), baseline_output, on_progress)
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunResults:
-    """What a run makes of a test set; of finished translations only the output is known."""
-
-    output: Hypotheses
-    loss: float | None = None
-    accuracy: float | None = None
-    num_truncated: int | None = None
-    search: SearchFacts | None = None
-    checkpoint: str | None = None
-    reliability: Reliability | None = None
-    minimal_pairs: MinimalPairResults | None = None
-    robustness: list[NoiseScores] | None = None
-    checks: list[Check] | None = None
-
-    @classmethod
-    def measure(
-        cls,
-        request: EvaluationRequest,
-        *,
-        with_robustness: bool,
-        with_calibration: bool,
-        with_checks: bool,
-        on_progress: OnProgress,
-    ) -> Self:
-        """Load the run and have it translate; arguments and errors as of ``evaluate``."""
-        system, test_set = request.load(), request.test_set
-        trained, translator = system.trained, system.translator
-        forced = teacher_forced(trained.numpy_model, trained.tokenizers, test_set.pairs(), on_progress)
-        if with_calibration:
-            held_out = held_out_test_set(trained.run, "validation", request.options)
-            calibrate(system, held_out.pairs(), on_progress)
-        output, search = system.translate(test_set, on_progress)
-        reliability = Reliability.measure(system, output, test_set.references)
-        minimal_pairs = translate_minimal_pairs(translator)
-        robustness = checks = None
-        if with_robustness:
-            robustness = score_robustness(system, test_set, on_progress)
-        if with_checks:
-            checks = run_checks(translator, test_set, reliability, on_progress)
-        return cls(
-            output=output,
+    evaluation = _scored(request, output, str(baseline), baseline_output, on_progress)
+    if system is None or forced is None:
+        return evaluation
+    return _with_model_results(
+        replace(
+            evaluation,
+            search=search,
             loss=forced.loss,
             accuracy=forced.accuracy,
             num_truncated=forced.num_truncated,
-            search=search,
-            checkpoint=trained.info.label,
-            reliability=reliability,
-            minimal_pairs=minimal_pairs,
-            robustness=robustness,
-            checks=checks,
-        )
+        ),
+        system,
+        with_robustness=with_robustness,
+        with_checks=with_checks,
+        on_progress=on_progress,
+    )
+
+
+def _with_model_results(
+    evaluation: Evaluation,
+    system: System,
+    *,
+    with_robustness: bool,
+    with_checks: bool,
+    on_progress: OnProgress,
+) -> Evaluation:
+    """Add what only a model can tell: confidences, minimal pairs, and on demand noise and checks."""
+    translator, test_set = system.translator, evaluation.test_set
+    reliability = Reliability.measure(system, evaluation.output, test_set.references)
+    return replace(
+        evaluation,
+        checkpoint=system.trained.info.label,
+        reliability=reliability,
+        minimal_pairs=translate_minimal_pairs(translator),
+        robustness=score_robustness(system, test_set, on_progress) if with_robustness else None,
+        checks=run_checks(translator, test_set, reliability, on_progress) if with_checks else None,
+    )
 
 
 def _baseline(
@@ -346,13 +330,13 @@ def _baseline(
 
 def _scored(
     request: EvaluationRequest,
-    results: RunResults,
+    output: Hypotheses,
     baseline: str,
     baseline_output: Hypotheses | None,
     on_progress: OnProgress,
 ) -> Evaluation:
     """Score the output, and compare it with the baseline's, if there is one."""
-    test_set, output, run = request.test_set, results.output, request.run
+    test_set, run = request.test_set, request.run
     scorers = {form: Scorer(form, references) for form, references in test_set.references_by_form.items()}
     statistics = {form: scorer.statistics(output.in_form(form)) for form, scorer in scorers.items()}
     scores, comparison = _scores(scorers, statistics, baseline, baseline_output)
@@ -362,24 +346,15 @@ def _scored(
     return Evaluation(
         name=request.name,
         folder=None if run is None else str(run.path),
-        checkpoint=results.checkpoint,
         split=request.split,
         pairs_name=request.pairs_name,
         files=request.files.names,
         fingerprint=test_set.fingerprint(),
         num_pairs=len(test_set),
         num_references=len(test_set.references),
-        loss=results.loss,
-        accuracy=results.accuracy,
-        num_truncated=results.num_truncated,
         scores=scores,
         comparison=comparison,
-        search=results.search,
         error_analysis=errors,
-        minimal_pairs=results.minimal_pairs,
-        robustness=results.robustness,
-        reliability=results.reliability,
-        checks=results.checks,
         sentences=sentences,
         test_set=test_set,
         output=output,

@@ -27,6 +27,8 @@ from ptenmt.translation.scoring import scored_sentences, with_confidence
 
 _BUFFER_SIZE = 512
 _LOSS_BATCH = 64  # sentences of similar length
+_MAX_SENTENCES = 500
+NUM_BINS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,10 +155,6 @@ def teacher_forced(
         num_correct += int(correct.sum())
         on_progress("scoring references", done, total)
     return TeacherForced(loss=loss / tokens, accuracy=num_correct / tokens, num_truncated=num_truncated)
-
-
-_MAX_SENTENCES = 500
-NUM_BINS = 10
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,6 +22,8 @@ from ptenmt.translation import Translation
 
 PLAIN_TEXT = DataConfig(source="files", path="-", tokenization="none")
 TOKENIZED_TEXT = DataConfig(source="files", path="-", tokenization="given")
+_BROKEN = (OSError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile, SystemExit)
+"""What sacreBLEU raises if it cannot reach a set, or if the file is damaged (exit: another MD5)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,10 +251,6 @@ def _without_blanks(columns: Mapping[str | Path, Sequence[str]]) -> list[list[st
 def _first(references: Sequence[Sequence[str | None]]) -> list[str]:
     """The first reference that each sentence has."""
     return [next(text for text in row if text is not None) for row in zip(*references, strict=True)]
-
-
-_BROKEN = (OSError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile, SystemExit)
-"""What sacreBLEU raises if it cannot reach a set, or if the file is damaged (exit: another MD5)."""
 
 
 def list_test_sets(data: DataConfig) -> dict[str, str]:

@@ -12,6 +12,8 @@ from ptenmt.tokenizers import PAD, UNK, Tokenizer
 
 MAX_ONE_HOT = 40
 """Labels of a larger vocabulary are not shown one-hot."""
+RUNNERS_UP = 4
+MAX_DRAWN = 8
 
 
 def token_panels(
@@ -93,10 +95,6 @@ def _mask_panel(title: str, mask: np.ndarray, rows: Sequence[str], columns: Sequ
         column_labels=columns,
         has_numbers=True,
     )
-
-
-RUNNERS_UP = 4
-MAX_DRAWN = 8
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from ptenmt.model.next_word import TrainableModel
     from ptenmt.model.numpy_transformer import NumpyNextWord, NumpyTransformer
 
+logger = logging.getLogger(__name__)
+_CACHE_FILE = "cache.json"
+_CACHE_FORMAT = 1
+
 
 class TrainedModel:
     """A run's config, tokenizers and weights; arrays and models are loaded when first used.
@@ -177,12 +181,6 @@ def assign_weights(model: Any, weights: Mapping[str, "np.ndarray"], file: Path) 
                 "use the version of ptenmt that wrote it, or train again with --fresh",
             )
         variable.assign(array)
-
-
-logger = logging.getLogger(__name__)
-
-_CACHE_FILE = "cache.json"
-_CACHE_FORMAT = 1
 
 
 def ctranslate2_model(trained: TrainedModel) -> CTranslate2Model:

@@ -19,6 +19,8 @@ from ptenmt.errors import ConfigError
 CLIENT_GONE = 499
 """The client disconnected before the response; the status that nginx logs."""
 _MAX = 1e12
+_LINE = re.compile(r"(\S+) ([0-9a-f]{64})(?: ([1-9]\d{0,8}))?")
+_NAME = re.compile(r"[\w.@-]{1,100}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,10 +89,6 @@ class Refusal(Exception):
 def shutting_down() -> Refusal:
     """The refusal of requests while the server stops."""
     return Refusal("the server is shutting down", 503, retry_after=10)
-
-
-_LINE = re.compile(r"(\S+) ([0-9a-f]{64})(?: ([1-9]\d{0,8}))?")
-_NAME = re.compile(r"[\w.@-]{1,100}")
 
 
 @dataclass

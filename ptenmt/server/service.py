@@ -33,6 +33,9 @@ _DOCUMENT_SENTENCES = 64
 """How many sentences of a document may wait at a time: two full batches."""
 _Request = TypeVar("_Request", bound=WithKey)
 _Result = TypeVar("_Result")
+_MAX_FIELDS = 1_000
+_MULTIPART, _URL_ENCODED = "multipart/form-data", "application/x-www-form-urlencoded"
+_Model = TypeVar("_Model", bound=BaseModel)
 
 
 class RequestModels:
@@ -246,11 +249,6 @@ async def _service(request: Request) -> Service:
 
 SharedService = Annotated[Service, Depends(_service)]
 """The type of a route's argument that receives the app's service."""
-
-
-_MAX_FIELDS = 1_000
-_MULTIPART, _URL_ENCODED = "multipart/form-data", "application/x-www-form-urlencoded"
-_Model = TypeVar("_Model", bound=BaseModel)
 
 
 async def read(request: Request, model: type[_Model]) -> _Model:
