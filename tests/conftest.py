@@ -1,3 +1,4 @@
+import gc
 import logging
 import os
 import pickle
@@ -58,9 +59,19 @@ def _own_log() -> Iterator[None]:
 logging.getLogger("tensorflow").setLevel(logging.ERROR)
 
 
+LONG = {"training", "test_engines_agree"}
+"""A folder and a file."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files of trainings take longest; they come first, so that no process is left with one at the end."""
-    items.sort(key=lambda item: item.path.parent.name != "training")
+    """The longest files come first, so that no process is left with one at the end."""
+    items.sort(key=lambda item: LONG.isdisjoint((item.path.parent.name, item.path.stem)))
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays: TensorFlow's objects need not be looked through again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

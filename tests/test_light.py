@@ -10,7 +10,7 @@ import pytest
 
 from ptenmt.config import Config, DataConfig, ModelConfig, TokenizerConfig
 from ptenmt.runs import Run
-from ptenmt.tokenizers import SPECIAL_PIECES, UNK, TokenizerPair, build_tokenizers
+from ptenmt.tokenizers import SPECIAL_PIECES, TokenizerPair, build_tokenizers
 from ptenmt.tokenizers.wordpiece import WordPieceTokenizer
 
 HEAVY = [
@@ -50,7 +50,7 @@ def tokenizers(kind: str, *, shared: bool) -> TokenizerPair:
 
 
 def saved_run(folder: Path, kind: str, *, shared: bool = False) -> Path:
-    """A run with the weights of a model that has learnt nothing but [UNK], and no training state."""
+    """A run with the weights of a model that has learnt nothing but one word, and no training state."""
     from ptenmt.model.transformer import Transformer
     from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
     from ptenmt.runs.weights import write_weights
@@ -64,7 +64,11 @@ def saved_run(folder: Path, kind: str, *, shared: bool = False) -> Path:
     run.write(config, {})
     pair.save(run.tokenizer_folder)
     model = Transformer(config.model, pair.source.vocabulary_size, pair.target.vocabulary_size)
-    model.final.bias.assign([9.0 * (token == UNK) for token in range(pair.target.vocabulary_size)])
+    size = pair.target.vocabulary_size
+    word = next(
+        token for token in range(len(SPECIAL_PIECES), size) if pair.target.decode([[token]])[0].strip()
+    )
+    model.final.bias.assign([9.0 * (token == word) for token in range(size)])
     weights = {weight.path: weight.numpy() for weight in model.weights}
     write_weights(
         run.weights_folder / "best.safetensors",

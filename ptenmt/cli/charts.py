@@ -49,6 +49,9 @@ _Ranges = tuple[tuple[float, float], tuple[float, float]]
 """Minimum and maximum of x and of y."""
 _Cells = dict[tuple[int, int], tuple[str, str]]
 """(row, column) -> character and style."""
+_GAP = 2
+_MIN_COLUMN = 24
+"""Columns that are wider than this are wrapped to keep a table within the terminal."""
 
 
 def show(
@@ -110,7 +113,7 @@ def _labelled(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
     cell = max(longest + 1, _NARROW_CELL) if is_roomy else _NARROW_CELL
     lines = _heading(panel)
     labels = [panel.column_labels]
-    if not is_roomy:  # vertical: each line has one character of each
+    if not is_roomy:  # vertical: each line has one character of each label
         cropped = [_cropped(label, _MAX_LABEL) for label in panel.column_labels]
         height = max(map(len, cropped))
         labels = [[label.rjust(height)[number] for label in cropped] for number in range(height)]
@@ -123,7 +126,9 @@ def _labelled(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
         shown = _cropped(label, left)
         line = Text(" " * (left - cell_len(shown)) + shown + " ")
         for column, (value, level) in enumerate(zip(values, row, strict=True)):
-            sign = f"{value:.0f}" if panel.has_numbers else "●" * ((number, column) in panel.marks)
+            sign = "●" if (number, column) in panel.marks else ""
+            if panel.has_numbers:
+                sign = f"{value:.0f}"
             line.append_text(_cell(sign, level, cell, panel, has_colours))
         lines.append(line)
     return lines
@@ -295,7 +300,7 @@ def _dotted(lines: Sequence[Line], ranges: _Ranges, columns: int) -> _Cells:
             place = y // _DOTS_DOWN, x // _DOTS_ACROSS
             bits[place] |= _BRAILLE_BITS[x % _DOTS_ACROSS][y % _DOTS_DOWN]
             styles[place] = _style(number, line)
-    return {place: (chr(_BRAILLE + found), styles[place]) for place, found in bits.items()}
+    return {place: (chr(_BRAILLE + dots), styles[place]) for place, dots in bits.items()}
 
 
 def _lettered(lines: Sequence[Line], ranges: _Ranges, columns: int) -> _Cells:
@@ -323,11 +328,6 @@ def _points(line: Line, ranges: _Ranges, across: int, down: int) -> Iterator[tup
             part = step / steps
             yield round(from_x + part * (x - from_x)), round(from_y + part * (y - from_y))
         before = x, y
-
-
-_GAP = 2
-_MIN_COLUMN = 24
-"""Columns that are wider than this are wrapped to keep a table within the terminal."""
 
 
 def print_facts(title: str, facts: Mapping[str, str]) -> None:

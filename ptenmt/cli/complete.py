@@ -50,11 +50,11 @@ def complete(
         seed: Random seed for sampling.
     """
     how = _decoding(words, temperature, top_p, seed)
-    found = find_run(run, "next-word")
-    completer = Completer.load(found, screen.warn, checkpoint)
+    chosen = find_run(run, "next-word")
+    completer = Completer.load(chosen, screen.warn, checkpoint)
     if warning := completer.read(text).warning:
         screen.warn(warning)
-    screen.say(_description(found, completer, held_out_loss(found) if checkpoint == "best" else None))
+    screen.say(_description(chosen, completer, held_out_loss(chosen) if checkpoint == "best" else None))
     if top_k is not None or words is None:
         _print_next_words(completer, text, top_k or _SHOWN_WORDS)
     if words is not None:

@@ -11,11 +11,11 @@ from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any
 
-from ptenmt import native_libraries
+from ptenmt import processes
 from ptenmt.config.loading import show_value
 from ptenmt.config.schedule import EpochSteps
 from ptenmt.errors import OutputError, PtenmtError
-from ptenmt.native_libraries import silent_stderr
+from ptenmt.processes import silent_stderr
 from ptenmt.progress import DownloadProgress
 from ptenmt.runs import NOTICE
 from ptenmt.runs.history import NOTHING, metric_name, metric_value, perplexity
@@ -118,7 +118,7 @@ class Screen:
             progress.stop()
 
     def progress(self, *texts: str, **options: Any) -> "Progress":
-        """Bars with a description before and texts after each, as of ``TextColumn``; drawn only if live."""
+        """Bars with a description before and texts after them, as of ``TextColumn``; drawn only if live."""
         from rich.progress import BarColumn, Progress, TextColumn
 
         columns = (TextColumn("{task.description}"), BarColumn(None), *map(TextColumn, texts))
@@ -184,11 +184,11 @@ def print_error(error: PtenmtError) -> None:
 
 
 def load_tensorflow(screen: Screen) -> None:
-    """Import TensorFlow (see ``native_libraries``); with --verbose its log lines are shown."""
+    """Import TensorFlow (see ``processes``); with --verbose its log lines are shown."""
     if screen.verbose:
         os.environ["TF_CPP_MIN_LOG_LEVEL"] = "0"
     with screen.working("loading TensorFlow…"):
-        native_libraries.load_tensorflow()
+        processes.load_tensorflow()
     process_signals.make_up()
 
 

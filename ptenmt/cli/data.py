@@ -12,55 +12,18 @@ from ptenmt.cli import options
 from ptenmt.cli.charts import print_table, print_tables
 from ptenmt.cli.console import Screen, counted, load_tensorflow
 from ptenmt.cli.options import ConfigName, Overrides
-from ptenmt.config import CorpusFile
+from ptenmt.config import CorpusFile, DataConfig
 from ptenmt.config.loading import load_config
 from ptenmt.data.corpora import fetch_corpora, list_corpora
 from ptenmt.data.corpus import fetch_data, fetch_sources, load_corpus
 from ptenmt.data.lexicon import Lexicon, read_dictionary
 from ptenmt.data.readers import read_lines, read_pairs
-from ptenmt.errors import ConfigError, OutputError
+from ptenmt.errors import ConfigError
 from ptenmt.evaluation.report import check_report_file, write_data_report
 from ptenmt.evaluation.tables import data_tables
 from ptenmt.inspection.figures import Table
 from ptenmt.runs import find_run
 from ptenmt.translation.cleaning import Cleaning
-
-
-def data(
-    screen: Screen,
-    config: ConfigName,
-    overrides: Overrides = None,
-    report: Annotated[Path | None, typer.Option(metavar="FILE")] = None,
-) -> None:
-    """Show what the filters remove from each training file, with examples.
-
-    The filters are options of data.filters; sentences of the validation and test pairs are removed in any
-    case. The prepared pairs are cached for the training (data.cache_dir).
-
-    Example: ptenmt data --config files.yaml --report data.html
-
-    Example: ptenmt data --config mine.yaml --set data.filters.right_language=true
-
-    Args:
-        report: Write what each filter removed from each file, with examples: .html, .md or .json.
-    """
-    options = load_config(config, overrides or [])
-    if options.task != "translation":
-        raise ConfigError(
-            f"task={options.task} has no sentence pairs", "give the config of a translation model"
-        )
-    if report is not None:  # checked before the data are read, which may take long
-        check_report_file(report)
-    if options.data.source == "tfds":
-        load_tensorflow(screen)
-    with screen.downloads() as show_download:
-        fetch_data(options.data, show_download)
-    with screen.working("reading and filtering the pairs"):
-        reports = load_corpus(options.data, options.seed).reports
-    print_tables(data_tables(reports))
-    if report is not None:
-        write_data_report(reports, options.data, report)
-        screen.say(f"report: {report}")
 
 
 def corpora(
@@ -88,13 +51,13 @@ def corpora(
             "write a region with an underscore, such as pt_BR-en",
         )
     with screen.working("loading the list of corpora…"):
-        found = list_corpora(codes[0], codes[1], search)
-    if not found:
+        listed = list_corpora(codes[0], codes[1], search)
+    if not listed:
         screen.say(f"no corpus of {languages}" + (f" has {search} in its name" if search else ""))
         return
     header = ("corpus", "version", "source", "licence", "citation")
-    title = f"public corpora of {languages}: {len(found):,}"
-    print_table(Table(title=title, header=header, rows=list(map(_row, found))))
+    title = f"public corpora of {languages}: {len(listed):,}"
+    print_table(Table(title=title, header=header, rows=list(map(_row, listed))))
 
 
 def _row(corpus: dict[str, Any]) -> tuple[str, ...]:
@@ -118,20 +81,54 @@ def download(
 
     Example: ptenmt download --config opus.yaml
     """
-    options = load_config(config, overrides or [])
-    if options.data.source == "tfds":
+    settings = load_config(config, overrides or [])
+    if settings.data.source == "tfds":
         load_tensorflow(screen)
     with screen.downloads() as show:
-        tokenizer = fetch_sources(options, show)
-    if options.data.source == "tfds":
-        screen.say(f"data set {options.data.dataset}: ready")
+        tokenizer = fetch_sources(settings, show)
+    if settings.data.source == "tfds":
+        screen.say(f"data set {settings.data.dataset}: ready")
     if tokenizer.kind == "wordpiece":
         screen.say(f"tokenizer: {tokenizer.path}")
-    corpora = fetch_corpora(options.data)
+    corpora = fetch_corpora(settings.data)
     for facts in corpora:
         screen.say(f"corpus {facts['name']}: {facts['pairs']:,} pairs, licence: {facts['licence']}")
-    if options.data.source != "tfds" and tokenizer.kind != "wordpiece" and not corpora:
+    if settings.data.source != "tfds" and tokenizer.kind != "wordpiece" and not corpora:
         screen.say(f"{config} needs nothing from the network")
+
+
+def data(
+    screen: Screen,
+    config: ConfigName,
+    overrides: Overrides = None,
+    report: Annotated[Path | None, typer.Option(metavar="FILE")] = None,
+) -> None:
+    """Show what the filters remove from each training file, with examples.
+
+    The filters are options of data.filters; sentences of the validation and test pairs are removed in any
+    case. The prepared pairs are cached for the training (data.cache_dir).
+
+    Example: ptenmt data --config files.yaml --report data.html
+
+    Example: ptenmt data --config mine.yaml --set data.filters.right_language=true
+
+    Args:
+        report: Write what each filter removed from each file, with examples: .html, .md or .json.
+    """
+    settings = load_config(config, overrides or [])
+    if settings.task != "translation":
+        raise ConfigError(
+            f"task={settings.task} has no sentence pairs", "give the config of a translation model"
+        )
+    if report is not None:  # checked before the data are read, which may take long
+        check_report_file(report)
+    _fetch(screen, settings.data)
+    with screen.working("reading and filtering the pairs"):
+        reports = load_corpus(settings.data, settings.seed).reports
+    print_tables(data_tables(reports))
+    if report is not None:
+        write_data_report(reports, settings.data, report)
+        screen.say(f"report: {report}")
 
 
 def clean(
@@ -165,14 +162,19 @@ def clean(
         keep=keep,
         output=output,
     )
-    if job.config.data.source == "tfds":
-        load_tensorflow(screen)
-    with screen.downloads() as show_download:
-        fetch_data(job.config.data, show_download)
+    _fetch(screen, job.config.data)
     with screen.bar("loading the models") as show:
         reports = job.run(show, device=device, threads=threads, on_warning=screen.warn)
     print_tables(data_tables(reports))
     screen.say(f"clean pairs: {output}")
+
+
+def _fetch(screen: Screen, data: DataConfig) -> None:
+    """Download the pairs of a config, unless they are there."""
+    if data.source == "tfds":
+        load_tensorflow(screen)
+    with screen.downloads() as show:
+        fetch_data(data, show)
 
 
 def lexicon(
@@ -209,8 +211,7 @@ def lexicon(
         min_similarity: Least similarity of the two translations, between 0 and 1.
         seed: Choose among equally similar words at random with this seed.
     """
-    if not output_file.name.lower().endswith((".tsv", ".tsv.gz")):
-        raise OutputError(f"--output {output_file} must end in .tsv or .tsv.gz")
+    options.require_pairs_file(output_file)
     entries = read_dictionary(dictionary)
     frames = [pair for file in pairs for pair in read_pairs(CorpusFile(path=str(file)))]
     texts: list[Iterable[str]] = [read_lines(file) if file else () for file in (source_text, target_text)]

@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -12,7 +13,7 @@ import typer
 from ptenmt.cli.console import Screen
 from ptenmt.config import Config, DecodingConfig
 from ptenmt.config.loading import config_names, flat_options, override_decoding
-from ptenmt.errors import ConfigError, PtenmtError
+from ptenmt.errors import ConfigError, OutputError, PtenmtError
 from ptenmt.runs import STARTER, list_runs
 
 COMMAND_LINE = "ptenmt.command_line"
@@ -85,6 +86,12 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = signature.replace(parameters=declared + added)  # type: ignore[attr-defined]
     run.__name__, run.__doc__ = function.__name__, text
     return run
+
+
+def require_pairs_file(output: Path) -> None:
+    """Raise OutputError unless pairs can be written to a file of this name."""
+    if not output.name.lower().endswith((".tsv", ".tsv.gz")):
+        raise OutputError(f"--output {output} must end in .tsv or .tsv.gz")
 
 
 def refuse_together(given: Mapping[str, object]) -> None:

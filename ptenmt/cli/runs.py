@@ -45,9 +45,9 @@ def info(screen: Screen, run: RunToDescribe = None) -> None:
     Example: ptenmt info --run base
     """
     if run is not None:
-        found = find_run(run)
-        print_facts(str(found.path), _summary(found))
-        options = flat_options(found.config())
+        described = find_run(run)
+        print_facts(str(described.path), _summary(described))
+        options = flat_options(described.config())
         print_facts("\noptions", {name: option_value(value) for name, value in options.items()})
         return
     runs = list_runs(on_unreadable=screen.warn)
@@ -72,7 +72,8 @@ def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Table:
         if is_default:
             tasks.add(config.task)
         parameters, started = f"{record.parameters:,}", _time(record.trained)
-        rows.append((run.name + " *" * is_default, config.data.source, epochs, parameters, best, started))
+        name = f"{run.name} *" if is_default else run.name
+        rows.append((name, config.data.source, epochs, parameters, best, started))
     header = ("run", "data", "epoch", "parameters", "best score", "last started")
     title = f"{RUNS_FOLDER}, newest first; *: default without --run"
     return Table(title=title, header=header, rows=rows, numbers={2, 3, 4})
@@ -237,11 +238,11 @@ def _column(comparison: "RunComparison", number: int) -> dict[str, str]:
         column["best validation: perplexity"] = shown_perplexity(run.validation.get("loss"))
     if comparison.scores:
         scores, pairs = comparison.scores[number], f"{comparison.split} pairs"
-        for each in scores.differences:
-            p = " (=)" if each.p_value is None else f" (p {each.formatted_p()})"
-            column[f"{pairs}: {each.score.name}"] = (
-                f"{each.score.value:.1f} ± {each.score.margin:.1f}{p if number else ''}"
-            )
+        for difference in scores.differences:
+            score = f"{difference.score.value:.1f} ± {difference.score.margin:.1f}"
+            if number:
+                score += " (=)" if difference.p_value is None else f" (p {difference.formatted_p()})"
+            column[f"{pairs}: {difference.score.name}"] = score
         column[f"{pairs}: sentences/s"] = f"{scores.sentences_per_second:,.0f}"
     differing = sum(run.options[name] != value for name, value in comparison.runs[0].options.items())
     return column | {"options that differ from the first run": f"{differing:,}" if number else NOTHING}

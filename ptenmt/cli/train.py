@@ -1,7 +1,7 @@
 """``ptenmt train`` and ``ptenmt distil``."""
 
 import signal
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
@@ -60,8 +60,8 @@ def train(
     with screen.downloads() as show_download, view.showing():
         if dry_run:
             with screen.working("dry run"):
-                found = run_dry(settings, name, on_event=view.show, on_download=show_download, **given)
-            print_facts(f"{name}: dry run", _dry_run_facts(found))
+                trial = run_dry(settings, name, on_event=view.show, on_download=show_download, **given)
+            print_facts(f"{name}: dry run", _dry_run_facts(trial))
             if settings.task == "translation":
                 typer.echo()
                 print_tables(data_tables(load_corpus(settings.data, settings.seed).reports))
@@ -79,10 +79,17 @@ def train(
         screen.say_command(["ptenmt", command, "--run", name, "TEXT"])
         return
     is_fresh = fresh and not view.has_saved
-    screen.say(f"{_how_it_stopped(result, is_fresh)}; resume with", style="bold")
+    _end_by_signal(result.stopped_by, _how_it_stopped(result, is_fresh), screen, view, context)
+
+
+def _end_by_signal(
+    number: int, reason: str, screen: Screen, view: TrainingView, context: typer.Context
+) -> NoReturn:
+    """Say why the training has ended, and how to resume it."""
     done = {"--fresh": 1, "--init-from": 2} if view.has_saved else {}  # or it would start over
+    screen.say(f"{reason}; resume with", style="bold")
     screen.say_command(options.resume_command(context, remove=done))
-    raise typer.Exit(128 + signal.Signals(result.stopped_by))
+    raise typer.Exit(128 + signal.Signals(number))
 
 
 def _how_it_stopped(result: "TrainingResult", is_fresh: bool) -> str:
@@ -93,36 +100,36 @@ def _how_it_stopped(result: "TrainingResult", is_fresh: bool) -> str:
     return "stopped before anything was saved"
 
 
-def _dry_run_facts(found: "DryRun") -> dict[str, str]:
-    sentences, length = found.largest_batch
-    memory = "unknown" if found.peak_memory is None else amount(found.peak_memory)
-    if found.peak_device_memory is not None:
-        memory += f", and {amount(found.peak_device_memory)} on the GPU"
-    validation = duration(found.seconds_per_validation)
-    if found.unit == "pairs":
+def _dry_run_facts(trial: "DryRun") -> dict[str, str]:
+    sentences, length = trial.largest_batch
+    memory = "unknown" if trial.peak_memory is None else amount(trial.peak_memory)
+    if trial.peak_device_memory is not None:
+        memory += f", and {amount(trial.peak_device_memory)} on the GPU"
+    validation = duration(trial.seconds_per_validation)
+    if trial.unit == "pairs":
         validation += ", depending on how long the model's translations are"
-    time = "total time" if found.resumed_from is None else "time left"
-    resumes, steps = "no", f"{steps_of_epochs(found.steps_per_epoch)}, {found.total_steps:,} in total"
-    if found.resumed_from is not None:
-        checkpoint, step = found.resumed_from
-        is_finished = found.steps_left == 0
+    time = "total time" if trial.resumed_from is None else "time left"
+    resumes, steps = "no", f"{steps_of_epochs(trial.steps_per_epoch)}, {trial.total_steps:,} in total"
+    if trial.resumed_from is not None:
+        checkpoint, step = trial.resumed_from
+        is_finished = trial.steps_left == 0
         resumes = "finished: nothing left to train" if is_finished else f"yes: {checkpoint}, step {step:,}"
-        steps += f", {found.steps_left:,} left"
+        steps += f", {trial.steps_left:,} left"
     return {
-        found.unit: ", ".join(f"{count:,} {split}" for split, count in found.examples.items()),
-        "vocabularies": " and ".join(f"{size:,}" for size in found.vocabulary_sizes),
-        "parameters": f"{found.parameters:,}",
+        trial.unit: ", ".join(f"{count:,} {split}" for split, count in trial.examples.items()),
+        "vocabularies": " and ".join(f"{size:,}" for size in trial.vocabulary_sizes),
+        "parameters": f"{trial.parameters:,}",
         **{
-            "sources" if len(found.stages) == 1 else f"sources of stage {number}": mixture(pairs)
-            for number, pairs in enumerate(found.stages, 1)
+            "sources" if len(trial.stages) == 1 else f"sources of stage {number}": mixture(pairs)
+            for number, pairs in enumerate(trial.stages, 1)
         },
         "steps": steps,
-        "largest batch": f"{counted(sentences, found.unit.removesuffix('s'))} of {length:,} tokens",
+        "largest batch": f"{counted(sentences, trial.unit.removesuffix('s'))} of {length:,} tokens",
         "peak memory": memory,
-        "time per step": f"{found.seconds_per_step:.3g} s",
-        "time per epoch": f"{' or '.join(map(duration, found.seconds_per_epoch))}, without validation",
+        "time per step": f"{trial.seconds_per_step:.3g} s",
+        "time per epoch": f"{' or '.join(map(duration, trial.seconds_per_epoch))}, without validation",
         "time per validation": f"about {validation}",
-        time: f"about {duration(found.seconds)}, with {counted(found.validations, 'validation')}",
+        time: f"about {duration(trial.seconds)}, with {counted(trial.validations, 'validation')}",
         "would resume from a checkpoint": resumes,
     }
 
@@ -192,11 +199,8 @@ def distil(
     except KeyboardInterrupt:  # before or after the training, which handles signals itself
         pass
     if done is None or comparison is None:
-        screen.say("stopped; resume with", style="bold")
-        trained = {"--fresh": 1, "--init-from": 2} if view.has_saved else {}
-        screen.say_command(options.resume_command(context, remove=trained))
         number = None if done is None else done.training.stopped_by
-        raise typer.Exit(128 + signal.Signals(number or signal.SIGINT))
+        _end_by_signal(number or signal.SIGINT, "stopped", screen, view, context)
     screen.say(f"distilled pairs: {done.folder}")
     print_comparison(comparison)
     _warn_of_worse_teachers(comparison, screen)

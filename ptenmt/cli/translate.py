@@ -36,15 +36,17 @@ from ptenmt.cli.translation_job import Destination, TranslationJob, TranslationV
 from ptenmt.config.schema import MAX_ALTERNATIVES
 from ptenmt.data.readers import Lines, opened_lines
 from ptenmt.data.text import language_name
-from ptenmt.errors import PtenmtError
-from ptenmt.runs import find_run
+from ptenmt.runs import Choice, Run, find_run
 from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.translation.engine import EngineName
 from ptenmt.translation.safeguards.glossary import Glossary
 from ptenmt.translation.translator import Translator, uses_keras
 
 _INVALID_HINT = "save the file as UTF-8, or write empty lines for such lines with --skip-invalid"
 _file_option = partial(typer.Option, rich_help_panel="Files")
 _format_option = partial(typer.Option, rich_help_panel="Output format")
+_ONE = "decoding.num_hypotheses=1"
+_SAMPLED = ["decoding.beam_size=1", "decoding.top_k=0"]
 
 
 def translate(
@@ -91,23 +93,20 @@ def translate(
     files = {"TEXT": texts, "--input": input_file, "--output": output_file}
     options.refuse_together({"--interactive": interactive, **files})
     terms = None if glossary is None else Glossary.read(glossary)
-    found = find_run(run, "translation")
+    directory = find_run(run, "translation")
     flags = {"beam_size": beam_size, "num_hypotheses": n_best, "max_length": max_length}
-    decoding = options.chosen_decoding(found.config().decoding, overrides, flags)
+    decoding = options.chosen_decoding(directory.config().decoding, overrides, flags)
     # Opened before the model is loaded, to report a missing file at once.
     file = opened_lines(
         input_file or Path("-"), skip_invalid=skip_invalid, keeps_returns=True, hint=_INVALID_HINT
     )
     with nullcontext(texts) if texts else file as lines, destination.locked():
         destination.warn_of_leftover(screen)
-        trained = TrainedModel.load(found, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
-        if uses_keras(engine, trained.config):
-            load_tensorflow(screen)
+        trained, translator = _load(screen, directory, checkpoint, engine, device, threads)
         screen.name_model(model_label(trained))
-        translator = Translator.from_trained_model(trained, engine, device=device, threads=threads)
         if as_json and translator.calibration() is None and translator.engine.name != "keras":
             screen.warn(
-                f"no confidence or words: fit one with ptenmt evaluate --calibrate --run {found.path}"
+                f"no confidence or words: fit one with ptenmt evaluate --calibrate --run {directory.path}"
             )
         num_best = decoding.num_hypotheses
         job = TranslationJob(
@@ -128,6 +127,16 @@ def translate(
         _translate_lines(screen, job, lines, destination, is_typed, context)
 
 
+def _load(
+    screen: Screen, run: Run, checkpoint: Choice, engine: EngineName, device: str, threads: int | None
+) -> tuple[TrainedModel, Translator]:
+    """Load a run to translate, as the options say."""
+    trained = TrainedModel.load(run, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
+    if uses_keras(engine, trained.config):
+        load_tensorflow(screen)
+    return trained, Translator.from_trained_model(trained, engine, device=device, threads=threads)
+
+
 def _translate_lines(
     screen: Screen,
     job: TranslationJob,
@@ -143,10 +152,6 @@ def _translate_lines(
     given = lines if isinstance(lines, Lines) else None
     view = TranslationView(screen, given, is_shown=given is not None and shows_progress)
     run_job(job, lines, destination, view, options.resume_command(context, add="--resume"))
-
-
-_ONE = "decoding.num_hypotheses=1"
-_SAMPLED = ["decoding.beam_size=1", "decoding.top_k=0"]
 
 
 def backtranslate(
@@ -191,19 +196,15 @@ def backtranslate(
     from ptenmt.translation.backtranslation import EMPTY, FOREIGN, PAIRS, BackTranslation, left_out  # NumPy
 
     options.refuse_together({"--sample": sample, "--beam-size": beam_size})
-    if not output_file.name.lower().endswith((".tsv", ".tsv.gz")):
-        raise PtenmtError(f"--output {output_file}: the name of a file of pairs ends in .tsv or .tsv.gz")
+    options.require_pairs_file(output_file)
     destination = Destination(file=output_file, input_file=input_file, resume=resume)
-    found = find_run(run)
+    directory = find_run(run)
     overrides = [_ONE, *(_SAMPLED if sample else []), *(overrides or [])]
-    decoding = options.chosen_decoding(found.config().decoding, overrides, {"beam_size": beam_size})
+    decoding = options.chosen_decoding(directory.config().decoding, overrides, {"beam_size": beam_size})
     hint = "save the file as UTF-8, or leave out such lines with --skip-invalid"
     with opened_lines(input_file, skip_invalid=skip_invalid, hint=hint) as lines, destination.locked():
         destination.warn_of_leftover(screen)
-        trained = TrainedModel.load(found, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
-        if uses_keras(engine, trained.config):
-            load_tensorflow(screen)
-        translator = Translator.from_trained_model(trained, engine, device=device, threads=threads)
+        trained, translator = _load(screen, directory, checkpoint, engine, device, threads)
         job = BackTranslation(
             translator=translator.with_options(**asdict(decoding)),
             weights=trained.info.checksum,

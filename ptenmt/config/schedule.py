@@ -49,7 +49,7 @@ def learning_rate(step: Any, options: TrainingConfig, d_model: int, total_steps:
 class EpochSteps:
     """The number of steps of each epoch; constant within a stage of the training.
 
-    ``stages`` has of each stage its first epoch, from 0, and the steps of each of its epochs.
+    ``stages`` has the first epoch of each stage, from 0, and the steps of each of its epochs.
     """
 
     stages: tuple[tuple[int, int], ...]

@@ -33,6 +33,7 @@ _SPLITS: tuple[_Split, ...] = ("train", *_HELD_OUT)
 _ELSEWHERE = {option.name for option in fields(DataConfig) if option.metadata.get("resumable")}
 _ELSEWHERE |= {"stages", "augment"}
 _OVERLAP = "also in validation or test"
+_SPARE_CANDIDATES = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,15 +121,15 @@ def original_pairs(
     rows = enumerate(corpus.train)  # a subsequence of all prepared pairs
     row, expected = next(rows)
     for (number, originals), (_, chunk, _) in parallel_map(_ChunkWork(data, {}), sources.training_chunks()):
-        found: list[tuple[SentencePair, int | None]] = []
+        numbered: list[tuple[SentencePair, int | None]] = []
         for pair, prepared in zip(originals, _directed(data, chunk), strict=True):
             if prepared in drawn:
                 drawn.remove(prepared)
-                found.append((pair, None))
+                numbered.append((pair, None))
             elif prepared == expected:
-                found.append((pair, row))
+                numbered.append((pair, row))
                 row, expected = next(rows, (row, ("", "")))
-        yield number, found
+        yield number, numbered
     if all(expected):
         raise DataError("the training files have changed since they were read", "run the command again")
 
@@ -183,8 +184,7 @@ def _write_training_pairs(folder: Path, sources: "Sources", seed: int) -> dict[s
             reports[number].add(report)
             yield number, chunk
 
-    has_own = [split for split in _HELD_OUT if sources.splits[split]]
-    given = list(chain.from_iterable(sources.given_pairs(split) or () for split in has_own))
+    given = sources.own_held_out()
     per_chunk = {_OVERLAP: filters.overlap_filter(given)} if given or data.hold_out else {}
     per_chunk |= filters.pair_filters(data)
     drawn: dict[str, list[SentencePair]] = {}
@@ -200,12 +200,9 @@ def _write_training_pairs(folder: Path, sources: "Sources", seed: int) -> dict[s
         else:
             filtered = done(_ChunkWork(data, {"empty": complete, **per_chunk}), sources.training_chunks())
         unseen = filters.duplicate_filters(data)
-        left: Iterator[NumberedChunk] = (
-            (number, reports[number].apply(chunk, unseen)) for number, chunk in filtered
-        )
-        if data.limit is not None:
-            left = _limited(left, data.limit, len(reports), Path(spool))
-        final = ((number, _directed(data, chunk, files[number].tag)) for number, chunk in left)
+        left = ((number, reports[number].apply(chunk, unseen)) for number, chunk in filtered)
+        kept = left if data.limit is None else _limited(left, data.limit, len(reports), Path(spool))
+        final = ((number, _directed(data, chunk, files[number].tag)) for number, chunk in kept)
         train = write_texts(folder, final, len(reports))
     for report, size in zip(reports, train.sizes, strict=True):
         report.num_left = size
@@ -264,7 +261,7 @@ def _limited(
 def _evenly_spaced(
     pairs: Iterable[SentencePair], limit: int, total: int, first: int = 0
 ) -> Iterator[SentencePair]:
-    """Yield those of ``pairs``, rows ``first`` and following of ``total``, that ``limit`` pairs have."""
+    """Yield the pairs that ``limit`` keeps; they are the rows from ``first`` on of ``total``."""
     share = min(limit, total)
     for row, pair in enumerate(pairs, start=first):
         if row * share // total < (row + 1) * share // total:
@@ -380,6 +377,11 @@ class Sources:
                 pairs.append(pair)
         return pairs
 
+    def own_held_out(self) -> list[SentencePair]:
+        """Read the validation and test pairs that have files of their own."""
+        own = [split for split in _HELD_OUT if self.splits[split]]
+        return list(chain.from_iterable(self.given_pairs(split) or () for split in own))
+
 
 def raw_training_pairs(data: DataConfig) -> Iterator[SentencePair]:
     """Read the training pairs, unprepared and in their own direction."""
@@ -416,9 +418,6 @@ def _require_pairs(split: str, pairs: Sized, removed: Mapping[str, int] | None =
             "give other files, or set data.hold_out to false"
         )
     raise DataError(f"no {split} pair is left (removed: {counts})", hint=hint)
-
-
-_SPARE_CANDIDATES = 1_000
 
 
 def split_off(

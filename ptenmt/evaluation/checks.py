@@ -17,8 +17,7 @@ from ptenmt.data.placeholders import PLACEHOLDERS, find_entities, in_notation, m
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.text import lowers_typed
 from ptenmt.evaluation.error_analysis import max_repeats
-from ptenmt.evaluation.reliability import Reliability
-from ptenmt.evaluation.systems import System
+from ptenmt.evaluation.systems import Reliability, System
 from ptenmt.evaluation.test_set import TestSet
 from ptenmt.progress import OnProgress
 from ptenmt.scores import MetricName, Scorer
@@ -43,6 +42,7 @@ _WITHOUT_WORDS = (
 )
 _Case = tuple[str, str, bool]
 """A source, its translation, and whether that is as it should be."""
+CLEAN = "no noise"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +77,7 @@ def run_checks(
     rows = range(0, len(test_set), -(-len(test_set) // _NUM_SENTENCES))
     pairs = [((test_set.sources or [])[row], test_set.references_of(row)[0]) for row in rows]
     checks: list[Check] = []
-    for check in filter(lambda each: each.num_cases, _Cases(translator, pairs).checks()):
+    for check in filter(lambda check: check.num_cases, _Cases(translator, pairs).checks()):
         checks.append(check)
         on_progress(f"checking {check.name}", len(checks), len(checks) + 1)
     if reliability is not None:
@@ -115,12 +115,15 @@ class _Cases:
             yield _share("no loops", 0.99, self._loops())
             for name, change in (("capitals", str.upper), ("Title Case", capitalized)):
                 yield self._score(f"{name}: chrF", "chrF", self._translate(map(change, self._sources)), -2)
-        found = self._translate(_WITHOUT_WORDS)
-        unchanged = ((text, each, text == each) for text, each in zip(_WITHOUT_WORDS, found, strict=True))
+        translations = self._translate(_WITHOUT_WORDS)
+        unchanged = (
+            (text, translation, text == translation)
+            for text, translation in zip(_WITHOUT_WORDS, translations, strict=True)
+        )
         yield _share("texts without words, unchanged", 1.0, unchanged)
 
     def _translate(self, texts: Iterable[str], translator: Translator | None = None) -> list[str]:
-        return [found.text for found in (translator or self._translator).translate(texts)]
+        return [translation.text for translation in (translator or self._translator).translate(texts)]
 
     def _score(self, name: str, metric: MetricName, translations: Sequence[str], threshold: float) -> Check:
         """The difference of a score from that of the sentences as they are; chrF is lower-cased."""
@@ -136,16 +139,20 @@ class _Cases:
         kept: list[_Case] = []
         aligned: list[_Case] = []
         moved = move_markup(self._translator, translations, spans)
-        for each, of_source, (of_target, *_) in zip(translations, spans, moved, strict=True):
+        for translation, of_source, (of_target, *_) in zip(translations, spans, moved, strict=True):
             shown = tagged(of_source), tagged(of_target)
-            wanted, found = map(_nesting, shown)
-            kept += [(*shown, found.count(tag) == 1 and text_of(of_target) == each.text) for tag in wanted]
+            wanted, nested = map(_nesting, shown)
+            kept += [
+                (*shown, nested.count(tag) == 1 and text_of(of_target) == translation.text) for tag in wanted
+            ]
             inside, inside_target = _elements(of_source), _elements(of_target)
-            alignment = align(self._translator, each.source).of_words()
-            columns, rows = _words(each.source), _words(alignment.translation)
+            alignment = align(self._translator, translation.source).of_words()
+            columns, rows = _words(translation.source), _words(alignment.translation)
             for (begin, end), weights in zip(rows, alignment.weights, strict=True):
                 column = columns[max(range(len(columns)), key=weights.__getitem__)]
-                if alignment.translation == each.text and any(map(str.isalnum, each.text[begin:end])):
+                if alignment.translation == translation.text and any(
+                    map(str.isalnum, translation.text[begin:end])
+                ):
                     elements = {element for path in inside[slice(*column)] for element in path}
                     aligned += [(*shown, element in inside_target[begin]) for element in elements]
         yield _share("tags, kept and nested", 1.0, kept)
@@ -161,8 +168,8 @@ class _Cases:
             groups.append(rows[:size])
             rows = rows[size:]
         texts = [" ".join(self._sources[row] for row in group) for group in groups]
-        for text, found, group in zip(texts, self._translate(texts), groups, strict=True):
-            yield text, found, found == " ".join(self._alone[row] for row in group)
+        for text, translation, group in zip(texts, self._translate(texts), groups, strict=True):
+            yield text, translation, translation == " ".join(self._alone[row] for row in group)
 
     def _entities(self, entities: Sequence[str], chance: Random) -> tuple[list[_Case], list[str]]:
         """One to three in each sentence, between its words, numbers next to each other; and what is left."""
@@ -173,14 +180,19 @@ class _Cases:
             for entity in chosen:
                 words.insert(place or chance.randint(1, len(words) - 1), entity)
             texts.append(" ".join(words))
-            added.append([in_notation(each, self._translator.config.data.languages) for each in chosen])
+            added.append([in_notation(entity, self._translator.config.data.languages) for entity in chosen])
         cases: list[_Case] = []
-        for text, found, chosen, alone in zip(texts, self._translate(texts), added, self._alone, strict=True):
-            is_clean = _num_digits(found) == _num_digits(alone) + sum(map(_num_digits, chosen))
-            cases += [(text, found, is_clean and _joined(found).count(_joined(each)) == 1) for each in chosen]
+        for text, translation, chosen, alone in zip(
+            texts, self._translate(texts), added, self._alone, strict=True
+        ):
+            is_clean = _num_digits(translation) == _num_digits(alone) + sum(map(_num_digits, chosen))
+            cases += [
+                (text, translation, is_clean and _joined(translation).count(_joined(entity)) == 1)
+                for entity in chosen
+            ]
             for entity in chosen:
-                found = found.replace(entity, "", 1)
-            rest.append(" ".join(found.split()))
+                translation = translation.replace(entity, "", 1)
+            rest.append(" ".join(translation.split()))
         return cases, rest
 
     def _glossary(self) -> Iterator[Check]:
@@ -193,16 +205,16 @@ class _Cases:
         parts = {part: term for part, term in parts.items() if part.casefold() not in known}
         glossary = Glossary(parts | terms)
         wanted = [[term for _, term in glossary.find(source)] for source in self._sources]
-        texts = [source for source, each in zip(self._sources, wanted, strict=True) if each]
-        found = self._translate(texts, self._translator.with_glossary(glossary))
-        cases = list(zip(texts, found, filter(None, wanted), strict=True))
+        texts = [source for source, translation in zip(self._sources, wanted, strict=True) if translation]
+        translations = self._translate(texts, self._translator.with_glossary(glossary))
+        cases = list(zip(texts, translations, filter(None, wanted), strict=True))
         applied = (
-            (text, each, each.count(term) == of_text.count(term))
-            for text, each, of_text in cases
+            (text, translation, translation.count(term) == of_text.count(term))
+            for text, translation, of_text in cases
             for term in of_text
         )
         yield _share("terms of a glossary, applied", 0.98, applied)
-        whole = ((text, each, "Zpart" not in each) for text, each, _ in cases)
+        whole = ((text, translation, "Zpart" not in translation) for text, translation, _ in cases)
         yield _share("no terms inside words", 1.0, whole)
 
     def _loops(self) -> Iterator[_Case]:
@@ -214,8 +226,8 @@ class _Cases:
         for word in words:
             numbers = (str(self._random.randint(1, 999)) for _ in range(self._random.randint(5, 20)))
             texts.append(f"{word.capitalize()}: {', '.join(numbers)}.")
-        for text, found in zip(texts, self._translate(texts), strict=True):
-            yield text, found, max_repeats(found) < max(_MIN_REPEATS, max_repeats(text) + 1)
+        for text, translation in zip(texts, self._translate(texts), strict=True):
+            yield text, translation, max_repeats(translation) < max(_MIN_REPEATS, max_repeats(text) + 1)
 
 
 def _num_digits(text: str) -> int:
@@ -251,9 +263,10 @@ def random_markup(sentence: str, chance: Random, most_tags: int = 3, most_words:
         crosses = any(begin < start < end < stop or start < begin < stop < end for start, stop in chosen)
         if not crosses and any(map(str.isalnum, sentence[begin:end])):
             chosen.add((begin, end))
-    ranges = sorted(chosen, key=lambda each: (each[0], -each[1]))
+    ranges = sorted(chosen, key=lambda span: (span[0], -span[1]))
     paths = [
-        tuple(n for n, (begin, end) in enumerate(ranges) if begin <= at < end) for at in range(len(sentence))
+        tuple(number for number, (begin, end) in enumerate(ranges) if begin <= at < end)
+        for at in range(len(sentence))
     ]
     grouped = groupby(zip(sentence, paths, strict=True), itemgetter(1))
     return [("".join(char for char, _ in group), path) for path, group in grouped]
@@ -287,9 +300,6 @@ def _words(text: str) -> list[tuple[int, int]]:
     return [word.span() for word in word_pattern().finditer(text)]
 
 
-CLEAN = "no noise"
-
-
 @dataclass(frozen=True, kw_only=True)
 class NoiseScores:
     """The scores of translations of sources with noise, against references with the same noise."""
@@ -306,7 +316,7 @@ class NoiseScores:
 
 
 def score_robustness(system: System, test_set: TestSet, on_progress: OnProgress) -> list[NoiseScores]:
-    """Translate a test set, whose sources must be known, without noise and under each.
+    """Translate a test set, whose sources must be known, without noise and under each noise.
 
     All sources are translated as users' text; of several references the first counts. Capitals are left out
     for a run that lower-cases its input, and placeholders for one whose tokenizers do not know them.

@@ -1,7 +1,7 @@
 """Evaluate a run, or finished translations: scores, comparison with a baseline, error analysis."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,8 +19,7 @@ from ptenmt.evaluation.error_analysis import (
     count_words,
 )
 from ptenmt.evaluation.minimal_pairs import MinimalPairResults, translate_minimal_pairs
-from ptenmt.evaluation.reliability import Reliability, calibrate
-from ptenmt.evaluation.systems import LoadOptions, SearchFacts, System, teacher_forced
+from ptenmt.evaluation.systems import LoadOptions, Reliability, SearchFacts, System, calibrate, teacher_forced
 from ptenmt.evaluation.test_set import (
     PLAIN_TEXT,
     TOKENIZED_TEXT,
@@ -74,7 +73,7 @@ class Evaluation:
     minimal_pairs: MinimalPairResults | None = None
     """None without a model, or for other languages than Portuguese and English."""
     robustness: list[NoiseScores] | None = None
-    """The scores without noise and under each; None: not asked for."""
+    """The scores without noise and under each noise; None: not asked for."""
     reliability: Reliability | None = None
     """Of the confidences; None: the run has no calibration."""
     checks: list[Check] | None = None
@@ -126,14 +125,14 @@ def json_facts(value: Any) -> Any:
     if is_dataclass(value):
         return {name: json_facts(getattr(value, name)) for name in _names(value)}
     if isinstance(value, dict):
-        return {name: json_facts(each) for name, each in value.items()}
+        return {name: json_facts(entry) for name, entry in value.items()}
     if isinstance(value, list | tuple):
         return [json_facts(entry) for entry in value]
     return value
 
 
 def _names(value: Any) -> list[str]:
-    properties = [name for name, each in vars(type(value)).items() if isinstance(each, property)]
+    properties = [name for name, attribute in vars(type(value)).items() if isinstance(attribute, property)]
     return [*(field.name for field in fields(value)), *properties]
 
 
@@ -155,20 +154,22 @@ class EvaluationRequest:
         """Find the run and read the test set; errors as of ``evaluate``."""
         has_references = bool(files.references or files.test_set)
         needs_no_run = run is None and files.hypotheses is not None and has_references
-        found = None if needs_no_run else find_run(run, "translation")
-        data, is_lowercase = TOKENIZED_TEXT if files.is_tokenized else PLAIN_TEXT, False
-        if found is not None:
-            config = found.config()
+        directory = None if needs_no_run else find_run(run, "translation")
+        if directory is not None:
+            config = directory.config()
             data, is_lowercase = config.data, config.has_lowercase_text
+        else:
+            data = TOKENIZED_TEXT if files.is_tokenized else PLAIN_TEXT
+            is_lowercase = False
         if files.test_set is not None:
             files = with_test_set(files, data)
         if files.is_tokenized and spacing(data) == "none":
             raise ConfigError("--tokenized: the corpus of this run is plain text", "leave it out")
-        if files.references or found is None:
+        if files.references or directory is None:
             test_set = TestSet.from_files(files, data, is_lowercase=is_lowercase)
-            return cls(run=found, split=None, files=files, test_set=test_set, options=options)
-        test_set = held_out_test_set(found, split, options)
-        return cls(run=found, split=split, files=files, test_set=test_set, options=options)
+            return cls(run=directory, split=None, files=files, test_set=test_set, options=options)
+        test_set = held_out_test_set(directory, split, options)
+        return cls(run=directory, split=split, files=files, test_set=test_set, options=options)
 
     @property
     def name(self) -> str:
@@ -252,80 +253,65 @@ def evaluate(
         ExportError: The engine cannot express the model.
         ConfigError: The arguments contradict each other.
     """
-    files, load = files or EvaluationFiles(), load or LoadOptions()
+    files = files or EvaluationFiles()
+    load = load or LoadOptions()
     if files.hypotheses is not None:
         needing = {"--robustness": with_robustness, "--calibrate": with_calibration, "--checks": with_checks}
         _check_hypotheses_alone(load, baseline, needing)
     request = EvaluationRequest.prepare(run, split, files, load)
     baseline_system, baseline_output = _baseline(request, baseline)
     if files.hypotheses is not None:
-        results = RunResults(output=request.read_hypotheses(files.hypotheses))
+        system = search = forced = None
+        output = request.read_hypotheses(files.hypotheses)
     else:
-        results = RunResults.measure(
-            request,
-            with_robustness=with_robustness,
-            with_calibration=with_calibration,
-            with_checks=with_checks,
-            on_progress=on_progress,
-        )
+        system = request.load()
+        # First, since it loads the weights, which a training may replace meanwhile.
+        model, tokenizers = system.trained.numpy_model, system.trained.tokenizers
+        forced = teacher_forced(model, tokenizers, request.test_set.pairs(), on_progress)
+        if with_calibration:
+            held_out = held_out_test_set(system.trained.run, "validation", load)
+            calibrate(system, held_out.pairs(), on_progress)
+        output, search = system.translate(request.test_set, on_progress)
     if baseline_system is not None:
         baseline_output, _ = baseline_system.translate(request.test_set, on_progress)
     on_progress("scoring", 0, 1)
-    return _scored(request, results, str(baseline), baseline_output, on_progress)
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunResults:
-    """What a run makes of a test set; of finished translations only the output is known."""
-
-    output: Hypotheses
-    loss: float | None = None
-    accuracy: float | None = None
-    num_truncated: int | None = None
-    search: SearchFacts | None = None
-    checkpoint: str | None = None
-    reliability: Reliability | None = None
-    minimal_pairs: MinimalPairResults | None = None
-    robustness: list[NoiseScores] | None = None
-    checks: list[Check] | None = None
-
-    @classmethod
-    def measure(
-        cls,
-        request: EvaluationRequest,
-        *,
-        with_robustness: bool,
-        with_calibration: bool,
-        with_checks: bool,
-        on_progress: OnProgress,
-    ) -> Self:
-        """Load the run and have it translate; arguments and errors as of ``evaluate``."""
-        system, test_set = request.load(), request.test_set
-        trained, translator = system.trained, system.translator
-        forced = teacher_forced(trained.numpy_model, trained.tokenizers, test_set.pairs(), on_progress)
-        if with_calibration:
-            held_out = held_out_test_set(trained.run, "validation", request.options)
-            calibrate(system, held_out.pairs(), on_progress)
-        output, search = system.translate(test_set, on_progress)
-        reliability = Reliability.measure(system, output, test_set.references)
-        minimal_pairs = translate_minimal_pairs(translator)
-        robustness = checks = None
-        if with_robustness:
-            robustness = score_robustness(system, test_set, on_progress)
-        if with_checks:
-            checks = run_checks(translator, test_set, reliability, on_progress)
-        return cls(
-            output=output,
+    evaluation = _scored(request, output, str(baseline), baseline_output, on_progress)
+    if system is None or forced is None:
+        return evaluation
+    return _with_model_results(
+        replace(
+            evaluation,
+            search=search,
             loss=forced.loss,
             accuracy=forced.accuracy,
             num_truncated=forced.num_truncated,
-            search=search,
-            checkpoint=trained.info.label,
-            reliability=reliability,
-            minimal_pairs=minimal_pairs,
-            robustness=robustness,
-            checks=checks,
-        )
+        ),
+        system,
+        with_robustness=with_robustness,
+        with_checks=with_checks,
+        on_progress=on_progress,
+    )
+
+
+def _with_model_results(
+    evaluation: Evaluation,
+    system: System,
+    *,
+    with_robustness: bool,
+    with_checks: bool,
+    on_progress: OnProgress,
+) -> Evaluation:
+    """Add what only a model can tell: confidences, minimal pairs, and on demand noise and checks."""
+    translator, test_set = system.translator, evaluation.test_set
+    reliability = Reliability.measure(system, evaluation.output, test_set.references)
+    return replace(
+        evaluation,
+        checkpoint=system.trained.info.label,
+        reliability=reliability,
+        minimal_pairs=translate_minimal_pairs(translator),
+        robustness=score_robustness(system, test_set, on_progress) if with_robustness else None,
+        checks=run_checks(translator, test_set, reliability, on_progress) if with_checks else None,
+    )
 
 
 def _baseline(
@@ -344,13 +330,13 @@ def _baseline(
 
 def _scored(
     request: EvaluationRequest,
-    results: RunResults,
+    output: Hypotheses,
     baseline: str,
     baseline_output: Hypotheses | None,
     on_progress: OnProgress,
 ) -> Evaluation:
     """Score the output, and compare it with the baseline's, if there is one."""
-    test_set, output, run = request.test_set, results.output, request.run
+    test_set, run = request.test_set, request.run
     scorers = {form: Scorer(form, references) for form, references in test_set.references_by_form.items()}
     statistics = {form: scorer.statistics(output.in_form(form)) for form, scorer in scorers.items()}
     scores, comparison = _scores(scorers, statistics, baseline, baseline_output)
@@ -360,24 +346,15 @@ def _scored(
     return Evaluation(
         name=request.name,
         folder=None if run is None else str(run.path),
-        checkpoint=results.checkpoint,
         split=request.split,
         pairs_name=request.pairs_name,
         files=request.files.names,
         fingerprint=test_set.fingerprint(),
         num_pairs=len(test_set),
         num_references=len(test_set.references),
-        loss=results.loss,
-        accuracy=results.accuracy,
-        num_truncated=results.num_truncated,
         scores=scores,
         comparison=comparison,
-        search=results.search,
         error_analysis=errors,
-        minimal_pairs=results.minimal_pairs,
-        robustness=results.robustness,
-        reliability=results.reliability,
-        checks=results.checks,
         sentences=sentences,
         test_set=test_set,
         output=output,

@@ -22,6 +22,8 @@ from ptenmt.translation import Translation
 
 PLAIN_TEXT = DataConfig(source="files", path="-", tokenization="none")
 TOKENIZED_TEXT = DataConfig(source="files", path="-", tokenization="given")
+_BROKEN = (OSError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile, SystemExit)
+"""What sacreBLEU raises if it cannot reach a set, or if the file is damaged (exit: another MD5)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -251,16 +253,12 @@ def _first(references: Sequence[Sequence[str | None]]) -> list[str]:
     return [next(text for text in row if text is not None) for row in zip(*references, strict=True)]
 
 
-_BROKEN = (OSError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile, SystemExit)
-"""What sacreBLEU raises if it cannot reach a set, or if the file is damaged (exit: another MD5)."""
-
-
 def list_test_sets(data: DataConfig) -> dict[str, str]:
     """The names and descriptions of all test sets from the source into the target language of a config."""
     from sacrebleu import DATASETS as known
 
     pair = "-".join(data.languages)
-    return {name: each.description or "" for name, each in known.items() if pair in each.langpairs}
+    return {name: dataset.description or "" for name, dataset in known.items() if pair in dataset.langpairs}
 
 
 def with_test_set(files: EvaluationFiles, data: DataConfig) -> EvaluationFiles:

@@ -21,7 +21,8 @@ from ptenmt.importing.tensors import read_json, reading
 from ptenmt.model.layouts import interleaving
 from ptenmt.model.positions import positional_encoding
 
-_VERSION = 6
+_VERSIONS = (4, 5, 6)
+"""Of the file's format, which are read alike."""
 _DTYPES = ("<f4", "<i1", "<i2", "<i4", "<f2")
 _MAX_POSITIONS = 1024
 """Enough for any sentence; other programs store 5,000."""
@@ -148,10 +149,10 @@ def _read_variables(file: Path) -> _Variables:
         left = file.stat().st_size
         with file.open("rb") as stream:
             version, spec, _ = _number(stream, "I"), _text(stream), _number(stream, "I")
-            if version != _VERSION or spec != "TransformerSpec":
+            if version not in _VERSIONS or spec != "TransformerSpec":
                 raise ModelImportError(
                     f"{file}: ptenmt cannot express {spec} of format {version}",
-                    "it knows TransformerSpec of format 6",
+                    "convert it with a newer version of CTranslate2",
                 )
             arrays = {}
             for _ in range(_number(stream, "I")):

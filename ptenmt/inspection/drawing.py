@@ -127,10 +127,10 @@ def save_figure(figure: Figure, file: str | Path, on_warning: Callable[[str], No
     """
     file = Path(file)
     extension, content = figure_format(file), io.BytesIO()
-    with _style(), warnings.catch_warnings(record=True) as found:
+    with _style(), warnings.catch_warnings(record=True) as caught:
         warnings.filterwarnings("always", _MISSING_GLYPH, UserWarning)
         figure.savefig(content, format=extension, dpi=_DPI, bbox_inches="tight", metadata=_UNDATED[extension])
-    for message in dict.fromkeys(str(warning.message) for warning in found):
+    for message in dict.fromkeys(str(warning.message) for warning in caught):
         on_warning(f"{file}: {message}")
     write_bytes(file, content.getvalue())
 

@@ -12,6 +12,8 @@ from ptenmt.tokenizers import PAD, UNK, Tokenizer
 
 MAX_ONE_HOT = 40
 """Labels of a larger vocabulary are not shown one-hot."""
+RUNNERS_UP = 4
+MAX_DRAWN = 8
 
 
 def token_panels(
@@ -95,10 +97,6 @@ def _mask_panel(title: str, mask: np.ndarray, rows: Sequence[str], columns: Sequ
     )
 
 
-RUNNERS_UP = 4
-MAX_DRAWN = 8
-
-
 @dataclass(frozen=True, kw_only=True)
 class TokenProbability:
     """The model's distribution at one position of a translation, given the tokens before it."""
@@ -130,12 +128,12 @@ def token_probabilities(
     source, target = np.array([reading.source]), np.array([reading.target[:-1]])
     all_log_probs = inspector.model.log_probabilities(source, target)[0].astype("f8")  # -> [T, V]
     pieces = inspector.tokenizers.target.pieces
-    found = []
+    distributions = []
     for log_probs, token in zip(all_log_probs, reading.target[1:], strict=True):
         probabilities = np.exp(log_probs)
         ranked = np.argsort(-log_probs, kind="stable")[: runners_up + 1]
         others = [int(other) for other in ranked if other != token][:runners_up]
-        found.append(
+        distributions.append(
             TokenProbability(
                 piece=pieces([token])[0],
                 probability=float(probabilities[token]),
@@ -144,26 +142,26 @@ def token_probabilities(
                 runners_up=list(zip(pieces(others), probabilities[others].tolist(), strict=True)),
             )
         )
-    return found
+    return distributions
 
 
-def probability_bars(found: Sequence[TokenProbability]) -> Bars:
+def probability_bars(distributions: Sequence[TokenProbability]) -> Bars:
     """A bar per token, the runners-up beside it."""
-    most = max((len(token.runners_up) for token in found), default=0)
+    most = max((len(token.runners_up) for token in distributions), default=0)
     listed = "runners-up" if most <= MAX_DRAWN else f"first {MAX_DRAWN} of {most} runners-up"
     return Bars(
         title="Probability of each token, given those before it",
         value_name=f"probability; to the right the {listed}" if most else "probability",
-        names=[token.piece for token in found],
-        values=[token.probability for token in found],
-        notes=[_runners_up_text(token.runners_up[:MAX_DRAWN]) for token in found],
+        names=[token.piece for token in distributions],
+        values=[token.probability for token in distributions],
+        notes=[_runners_up_text(token.runners_up[:MAX_DRAWN]) for token in distributions],
     )
 
 
-def probability_table(found: Sequence[TokenProbability]) -> Table:
+def probability_table(distributions: Sequence[TokenProbability]) -> Table:
     """The probabilities in figures, with ranks and entropies."""
     rows = []
-    for token in found:
+    for token in distributions:
         numbers = (_percent(token.probability), str(token.rank), f"{token.entropy:.2f}")
         rows.append((token.piece, *numbers, _runners_up_text(token.runners_up)))
     return Table(

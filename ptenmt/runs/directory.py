@@ -193,7 +193,8 @@ class Run:
         file = self.path / "run.json"
         try:
             facts: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-            if not isinstance(facts, dict) or not isinstance(version := facts.get("format_version"), int):
+            version = facts.get("format_version") if isinstance(facts, dict) else None
+            if not isinstance(version, int):
                 raise TypeError("it has no format_version")
         except (OSError, ValueError, TypeError) as error:
             raise RunError(f"{file} is {_what_is_wrong(error)}", _COPY_HINT) from error
@@ -330,12 +331,14 @@ def find_run(name: str | Path | Run | None = None, task: TaskName | None = None)
         return starter
     if path.is_dir() and any((path / part).exists() for part in ("config.yaml", "weights", "tokenizer")):
         raise RunError(f"{path / 'run.json'} is missing", _COPY_HINT)
-    known, hint = [run.name for run in list_runs()], _TRAIN_HINT
+    hint = _TRAIN_HINT
+    known = [run.name for run in list_runs()]
     if near := difflib.get_close_matches(path.name, known, 1):
         hint = f"did you mean {near[0]}?"
     elif known:
         hint = f"runs here: {', '.join(known[:_NUM_SHOWN_RUNS])}"
-        hint += f" and {len(known) - _NUM_SHOWN_RUNS} more, see ptenmt info" * (len(known) > _NUM_SHOWN_RUNS)
+        if len(known) > _NUM_SHOWN_RUNS:
+            hint += f" and {len(known) - _NUM_SHOWN_RUNS} more, see ptenmt info"
     raise RunError(f"no run in {path}", hint)
 
 

@@ -20,7 +20,7 @@ from ptenmt.model.ctranslate2_model import (
     convert,
     default_alignment_layer,
 )
-from ptenmt.native_libraries import load_tensorflow
+from ptenmt.processes import load_tensorflow
 from ptenmt.runs.directory import Choice, Run, check_task, find_run
 from ptenmt.runs.weights import WeightsInfo, list_weights, model_fingerprint, read_weights
 from ptenmt.tokenizers import TokenizerPair, load_tokenizers
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
     from ptenmt.model.next_word import TrainableModel
     from ptenmt.model.numpy_transformer import NumpyNextWord, NumpyTransformer
+
+logger = logging.getLogger(__name__)
+_CACHE_FILE = "cache.json"
+_CACHE_FORMAT = 1
 
 
 class TrainedModel:
@@ -122,23 +126,23 @@ class TrainedModel:
         """
         while True:
             try:
-                found, arrays = read_weights(self.info.file)
+                info, arrays = read_weights(self.info.file)
                 break
             except CheckpointError as error:
                 if self.is_settled or not self._others:
                     raise
                 self.info, *self._others = self._others
                 self.on_warning(f"{error.message}; using {self.info.file.name} instead")
-        if self.is_settled and found.checksum != self.info.checksum:
+        if self.is_settled and info.checksum != self.info.checksum:
             raise CheckpointError(
                 f"{self.info.file} was replaced by a running training", "load the run again"
             )
-        if found.model != model_fingerprint(self.config.model):
+        if info.model != model_fingerprint(self.config.model):
             raise CheckpointError(
                 f"{self.info.file} does not fit {self.run.path / 'config.yaml'}",
                 "restore the run's own config.yaml",
             )
-        self.info = found
+        self.info = info
         self.is_settled = True
         return arrays
 
@@ -170,19 +174,13 @@ class TrainedModel:
 def assign_weights(model: Any, weights: Mapping[str, "np.ndarray"], file: Path) -> None:
     """Assign arrays by Keras path to a built model; raises CheckpointError if ``file`` is of another one."""
     for variable in model.trainable_variables:
-        found = weights.get(variable.path)
-        if found is None or found.shape != tuple(variable.shape):
+        array = weights.get(variable.path)
+        if array is None or array.shape != tuple(variable.shape):
             raise CheckpointError(
                 f"{file} does not fit the model: {variable.path}",
                 "use the version of ptenmt that wrote it, or train again with --fresh",
             )
-        variable.assign(found)
-
-
-logger = logging.getLogger(__name__)
-
-_CACHE_FILE = "cache.json"
-_CACHE_FORMAT = 1
+        variable.assign(array)
 
 
 def ctranslate2_model(trained: TrainedModel) -> CTranslate2Model:

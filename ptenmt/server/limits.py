@@ -19,11 +19,13 @@ from ptenmt.errors import ConfigError
 CLIENT_GONE = 499
 """The client disconnected before the response; the status that nginx logs."""
 _MAX = 1e12
+_LINE = re.compile(r"(\S+) ([0-9a-f]{64})(?: ([1-9]\d{0,8}))?")
+_NAME = re.compile(r"[\w.@-]{1,100}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Limits of one request, and of all in progress; ConfigError unless each is above 0 and up to 10¹²."""
+    """Limits of one request, and of all in progress: numbers above 0, up to 10¹², or ConfigError."""
 
     characters: int = 5_000
     """Characters of a request's texts together."""
@@ -87,10 +89,6 @@ class Refusal(Exception):
 def shutting_down() -> Refusal:
     """The refusal of requests while the server stops."""
     return Refusal("the server is shutting down", 503, retry_after=10)
-
-
-_LINE = re.compile(r"(\S+) ([0-9a-f]{64})(?: ([1-9]\d{0,8}))?")
-_NAME = re.compile(r"[\w.@-]{1,100}")
 
 
 @dataclass
@@ -168,7 +166,7 @@ def add_key(file: Path, name: str) -> str:
         )
     key = secrets.token_urlsafe(32)
     owners[_hash(key)] = Owner(name)
-    lines = (f"{each.name} {hashed} {each.per_minute or ''}".rstrip() for hashed, each in owners.items())
+    lines = (f"{owner.name} {hashed} {owner.per_minute or ''}".rstrip() for hashed, owner in owners.items())
     write_text(file, "".join(f"{line}\n" for line in lines))
     return key
 
@@ -183,8 +181,8 @@ def _read(file: Path) -> dict[str, Owner]:
         raise ConfigError(f"cannot read {file}: {error}") from error
     owners = {}
     for number, line in enumerate(map(str.strip, lines), 1):
-        if found := _LINE.fullmatch(line):
-            owners[found[2]] = Owner(found[1], int(found[3]) if found[3] else None)
+        if entry := _LINE.fullmatch(line):
+            owners[entry[2]] = Owner(entry[1], int(entry[3]) if entry[3] else None)
         elif line:
             raise ConfigError(
                 f"{file}, line {number}: not a name, a SHA-256 and perhaps a number of requests a minute",

@@ -177,7 +177,8 @@ def bound_socket(host: str, port: int) -> socket.socket:
 
 def address_of(bound: socket.socket) -> str:
     """The URL of a listening socket, or ``unix:`` and its path."""
-    if isinstance(address := bound.getsockname(), str):
+    address = bound.getsockname()
+    if isinstance(address, str):
         return f"unix:{address}"
     host, port = address[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -158,7 +158,7 @@ def test_an_interruption_that_tensorflow_swallows_is_made_up_for(
     def load() -> None:
         monkeypatch.setattr(process_signals, "is_interrupted", True)
 
-    monkeypatch.setattr("ptenmt.native_libraries.load_tensorflow", load)
+    monkeypatch.setattr("ptenmt.processes.load_tensorflow", load)
     assert ptenmt("average", "--run", "nowhere", code=130).stderr == "interrupted\n"
 
 

@@ -211,7 +211,7 @@ def test_a_translator_completes_nothing(ptenmt: Command):
     assert "--set task" not in error
 
 
-@pytest.mark.usefixtures("_there")
+@pytest.mark.usefixtures("_there", "_uncompiled")
 def test_a_warm_start_with_more_layers_says_how_many_there_are(ptenmt: Command, tmp_path: Path):
     new = ["train", "--config", "next-word.yaml", "--run", str(tmp_path / "new"), "--init-from", "pooled"]
     error = ptenmt(*new, *arguments("model.num_layers=2"), code=1).stderr

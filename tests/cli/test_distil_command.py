@@ -14,6 +14,7 @@ SAME_SIZE = ["--config", "tiny.yaml", "--run", "student", "--set", "training.epo
 STUDENT = [*SAME_SIZE, "--set", "model.d_model=8"]
 
 
+@pytest.mark.usefixtures("_uncompiled")
 def test_a_student_is_trained_and_compared_with_its_teacher(ptenmt, copied_run: Path) -> None:
     answer = ptenmt("distil", "--teacher", "tiny", *STUDENT, "--keep", "0.9", "--threads", "1")
     assert [line.split() for line in answer.lines[:2]] == [["runs"], ["student", "tiny"]]
@@ -31,6 +32,7 @@ def test_a_student_is_trained_and_compared_with_its_teacher(ptenmt, copied_run: 
     assert "the old run is kept as" in ptenmt(*other, "--fresh").stderr
 
 
+@pytest.mark.usefixtures("_uncompiled")
 def test_a_student_starts_from_the_weights_of_its_teacher(ptenmt, copied_run: Path) -> None:
     warm = ["distil", "--teacher", "tiny", *SAME_SIZE, "--init-from", "tiny"]
     assert "BLEU" in ptenmt(*warm, "--quiet").stdout

@@ -311,6 +311,7 @@ def _split(values: list[float], sizes: Iterable[int]) -> list[list[float]]:
     return [list(islice(rest, size)) for size in sizes]
 
 
+@pytest.mark.usefixtures("_uncompiled")
 def test_what_cannot_be_distilled_is_refused_before_anything_is_translated(
     copied: TrainedRun, student: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

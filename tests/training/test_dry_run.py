@@ -16,10 +16,12 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
+@pytest.mark.usefixtures("_uncompiled")
 def test_sizes_and_times_are_found_and_nothing_is_written(
     copied: TrainedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("ptenmt.training.dry_run.MAX_STEPS", 4)
     tokens = replace(copied.config, batch=BatchConfig(tokens=64, accumulate=2))
     events: list[Event] = []
     found = dry_run(tokens, "new", on_event=events.append)

@@ -7,7 +7,7 @@ from random_models import write_random_run
 
 from ptenmt.config import AugmentConfig, DataConfig, TokenizerConfig
 from ptenmt.data.readers import demo_pairs
-from ptenmt.recipes.training import output_ids
+from ptenmt.recipes import output_ids
 from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
 from ptenmt.tokenizers import SPECIAL_PIECES, build_tokenizers
 

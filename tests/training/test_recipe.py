@@ -185,6 +185,7 @@ def test_a_training_that_has_diverged_ends_and_leaves_its_last_finite_weights(
         np.testing.assert_array_equal(value, before[path])
 
 
+@pytest.mark.usefixtures("_uncompiled")
 def test_a_save_that_falls_on_a_skipped_step_is_made_up_for(
     steady: Config, build_trainer: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

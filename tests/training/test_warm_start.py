@@ -64,7 +64,8 @@ def test_rates_of_dropout_may_differ(copied: TrainedRun, other_data: Config, tmp
 
 @pytest.mark.usefixtures("_uncompiled")
 def test_fewer_layers_are_some_of_those_of_the_run(other_data: Config, tmp_path: Path):
-    deep = replace(other_data, model=replace(other_data.model, num_layers=4))
+    training = replace(other_data.training, max_steps=1)
+    deep = replace(other_data, model=replace(other_data.model, num_layers=4), training=training)
     train(deep, tmp_path / "deep")
     sizes = replace(deep.model, encoder_layers=3, decoder_layers=1)
     rate = replace(deep.training, schedule="inverse_sqrt", learning_rate=1e-12)
@@ -89,7 +90,9 @@ def test_fewer_layers_are_some_of_those_of_the_run(other_data: Config, tmp_path:
 @pytest.mark.usefixtures("_uncompiled")
 def test_the_reverse_direction_starts_from_embeddings_of_both_languages(other_data: Config, tmp_path: Path):
     tokenizer = TokenizerConfig(kind="sentencepiece", vocabulary_size=40, shared=True)
-    tied = replace(other_data, tokenizer=tokenizer, model=replace(other_data.model, tied_embeddings="all"))
+    model = replace(other_data.model, tied_embeddings="all")
+    training = replace(other_data.training, max_steps=1)
+    tied = replace(other_data, tokenizer=tokenizer, model=model, training=training)
     train(tied, tmp_path / "forth")
     rate = replace(tied.training, schedule="inverse_sqrt", learning_rate=1e-12)
     back = replace(tied, data=replace(tied.data, reverse=True), training=rate)

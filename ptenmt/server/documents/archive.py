@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from lxml import etree
 
 from ptenmt.server.documents.html import Html, check_bounds
-from ptenmt.server.documents.plain import check_tags, limited
+from ptenmt.server.documents.inline import check_tags, limited
 from ptenmt.server.limits import Refusal
 from ptenmt.translation.markup import Fragment
 
@@ -67,8 +67,8 @@ def unpacked(content: bytes, kind: str) -> dict[str, bytes]:
     if sum(map(len, xml)) > MAX_XML_BYTES:
         raise _too_large()
     check_tags(sum(content.count(b"<") for content in xml), MAX_TAGS)
-    for each in xml:
-        check_bounds(each)
+    for markup in xml:
+        check_bounds(markup)
     return files
 
 
