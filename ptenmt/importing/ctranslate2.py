@@ -94,9 +94,8 @@ def read_ctranslate2(folder: Path) -> ForeignModel:
     config = read_json(place / "config.json", needed=False)
     source, target = _vocabularies(place, config, variables)
     exported = read_json(folder / "export.json", needed=False)
-    model = _model_config(
-        variables, config, exported.get("source_marks") or _source_marks(variables, config, source)
-    )
+    marks = exported.get("source_marks") or _source_marks(variables, config, source, is_bare=bool(metadata))
+    model = _model_config(variables, config, marks)
     width = model.d_model
     sizes = {"encoder": len(source.tokens), "decoder": len(target.tokens)}
 
@@ -184,12 +183,18 @@ def _text(stream: IO[bytes]) -> str:
     return stream.read(_number(stream, "H")).rstrip(b"\0").decode()
 
 
-def _source_marks(variables: _Variables, config: dict[str, Any], vocabulary: Vocabulary) -> SourceMarks:
-    """The marks that are around the model's sources, whether CTranslate2 adds them or its user."""
-    if vocabulary.is_own or config.get("add_source_bos"):
+def _source_marks(
+    variables: _Variables, config: dict[str, Any], vocabulary: Vocabulary, *, is_bare: bool
+) -> SourceMarks:
+    """The marks that are around the model's sources, whether CTranslate2 adds them or its user.
+
+    Of a package of Argos', whose sub-words are bare, only those that CTranslate2 adds.
+    """
+    if config.get("add_source_bos"):
         return "both"
-    is_marian = variables.scalar("decoder/start_from_zero_embedding") or config.get("add_source_eos")
-    return "end" if is_marian else "none"
+    if config.get("add_source_eos") or variables.scalar("decoder/start_from_zero_embedding"):
+        return "end"
+    return "both" if vocabulary.is_own and not is_bare else "none"
 
 
 def _model_config(variables: _Variables, config: dict[str, Any], marks: SourceMarks) -> ModelConfig:
