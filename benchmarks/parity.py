@@ -25,12 +25,12 @@ from baselines.machine import describe, same_command
 from ptenmt.data.batches import encode_pairs, sorted_batches
 from ptenmt.data.corpus import load_split
 from ptenmt.data.readers import SentencePair
+from ptenmt.evaluation.test_set import TestSet
 from ptenmt.model.ctranslate2_model import CTranslate2Model, convert
 from ptenmt.model.transformer import Transformer
 from ptenmt.runs import find_run
 from ptenmt.runs.trained_model import TrainedModel
-from ptenmt.scoring.scores import Scorer
-from ptenmt.scoring.test_set import TestSet
+from ptenmt.scores import Scorer
 from ptenmt.tokenizers import PAD, UNK, TokenizerPair, frame, suppressed_ids
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine, available_cores

@@ -35,7 +35,7 @@ if TYPE_CHECKING:  # "as" marks them as public for type checkers
     )
     from ptenmt.inspection.embeddings import nearest_neighbours as nearest_neighbours
     from ptenmt.inspection.inspector import Inspector as Inspector
-    from ptenmt.inspection.probabilities import token_probabilities as token_probabilities
+    from ptenmt.inspection.tokens import token_probabilities as token_probabilities
     from ptenmt.recipes import train as train
     from ptenmt.recipes.distillation import distil as distil
     from ptenmt.training.averaging import average as average
@@ -63,7 +63,7 @@ _MODULES = {
     **{f"{name}_figure": "ptenmt.inspection.drawing" for name in (*_OF_A_RUN, *_OTHERS)},
     "nearest_neighbours": "ptenmt.inspection.embeddings",
     "Inspector": "ptenmt.inspection.inspector",
-    "token_probabilities": "ptenmt.inspection.probabilities",
+    "token_probabilities": "ptenmt.inspection.tokens",
     "train": "ptenmt.recipes",
     "distil": "ptenmt.recipes.distillation",
     "Translator": "ptenmt.translation",

@@ -101,7 +101,7 @@ def _replacing(file: Path, **how: Any) -> Iterator[IO[Any]]:
 def remove_unfinished(folder: Path, name: str = "") -> None:
     """Remove the temporary files of killed processes; no other process may be writing into the folder.
 
-    ``name``: only those of files and folders whose names begin so.
+    ``name``: what the names of their files and folders begin with.
     """
     for path in folder.glob(f".{name}*{_SUFFIX}"):
         if path.is_dir():

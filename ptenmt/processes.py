@@ -1,10 +1,11 @@
-"""Processes: the cores that one may use, and a function applied by one process per core.
+"""Processes: their cores, C++ libraries without log lines, a function applied by one process per core.
 
 ``multiprocessing`` would import the main module of the program in each process: TensorFlow with it, or a
 script without a main guard a second time. The processes here import only what the function needs, and end
-when this one is killed, which those of loky do not.
+when this one is killed, unlike loky's.
 """
 
+import importlib.util
 import os
 import pickle
 import queue
@@ -13,12 +14,12 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from ptenmt.errors import DataError
+from ptenmt.errors import DataError, PtenmtError
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -144,3 +145,44 @@ def work() -> None:
         sys.stdout.flush()  # after the last answer the parent ends this process at once
         pickle.dump(answer, results, pickle.HIGHEST_PROTOCOL)
         results.flush()
+
+
+_LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL"
+_KEEP_MEMORY = "TF_CPU_ALLOCATOR_USE_BFC"
+"""Makes TensorFlow keep freed memory instead of returning it at every step (decision 0013)."""
+
+
+def load_tensorflow() -> None:
+    """Import TensorFlow, unless it is imported already; raises PtenmtError if it is not installed.
+
+    With TF_CPP_MIN_LOG_LEVEL=0 its log lines are shown.
+    """
+    if importlib.util.find_spec("tensorflow") is None:
+        raise PtenmtError("this needs TensorFlow, which is not installed", "pip install 'tensorflow~=2.21.0'")
+    if "tensorflow" in sys.modules:
+        return
+    os.environ.setdefault(_KEEP_MEMORY, "true")
+    is_verbose = os.environ.setdefault(_LOG_LEVEL, "3") == "0"
+    with nullcontext() if is_verbose else silent_stderr():
+        import tensorflow as tf
+
+        tf.config.list_physical_devices()  # which writes such lines, too
+
+
+@contextmanager
+def silent_stderr() -> Iterator[None]:
+    """Write nothing to stderr. C++ code ignores log levels, so the file descriptor is redirected."""
+    if sys.stderr is None:
+        yield
+        return
+    sys.stderr.flush()
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, 2)
+        os.close(nowhere)
+        os.close(kept)

@@ -52,8 +52,7 @@ def tokenizers(kind: str, *, shared: bool) -> TokenizerPair:
 def saved_run(folder: Path, kind: str, *, shared: bool = False) -> Path:
     """A run with the weights of a model that has learnt nothing but [UNK], and no training state."""
     from ptenmt.model.transformer import Transformer
-    from ptenmt.runs.ctranslate2_cache import ctranslate2_model
-    from ptenmt.runs.trained_model import TrainedModel
+    from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
     from ptenmt.runs.weights import write_weights
 
     config = Config(

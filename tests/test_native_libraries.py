@@ -15,7 +15,7 @@ class config:
 """
 PROGRAM = """
 import sys
-from ptenmt.native_libraries import load_tensorflow
+from ptenmt.processes import load_tensorflow
 load_tensorflow()
 load_tensorflow()
 assert "tensorflow" in sys.modules

@@ -19,11 +19,17 @@ from ptenmt.cli.options import COMMAND_LINE, MARKUP, command
 from ptenmt.errors import PtenmtError
 from ptenmt.signals import process_signals
 
-COMMANDS = (
-    *("corpora", "download", "data", "clean", "lexicon", "train", "distil", "evaluate", "translate"),
-    *("backtranslate", "complete", "average", "export", "info", "compare", "inspect", "serve"),
-)
-"""A function for ``command``, or a Typer app, of this name is in the module ``ptenmt.cli.<name>``."""
+COMMANDS = {
+    **dict.fromkeys(("corpora", "download", "data", "clean", "lexicon"), "data"),
+    **dict.fromkeys(("train", "distil"), "train"),
+    "evaluate": "evaluate",
+    **dict.fromkeys(("translate", "backtranslate"), "translate"),
+    "complete": "complete",
+    **dict.fromkeys(("average", "export", "info", "compare"), "runs"),
+    "inspect": "inspect",
+    "serve": "serve",
+}
+"""By name the module of ``ptenmt.cli`` with a function for ``command``, or a Typer app, of that name."""
 _INTERRUPTED = 128 + signal.SIGINT
 
 
@@ -37,11 +43,11 @@ class _Group(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 — the context does not matter
         if cmd_name not in COMMANDS:
             return None
-        found = getattr(import_module(f"ptenmt.cli.{cmd_name}"), cmd_name)
-        if isinstance(found, typer.Typer):
-            return typer.main.get_command(found)
+        function = getattr(import_module(f"ptenmt.cli.{COMMANDS[cmd_name]}"), cmd_name)
+        if isinstance(function, typer.Typer):
+            return typer.main.get_command(function)
         alone = typer.Typer(add_completion=False, **MARKUP)
-        alone.command(cmd_name)(command(found))
+        alone.command(cmd_name)(command(function))
         return typer.main.get_command(alone)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

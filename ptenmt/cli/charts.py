@@ -3,18 +3,20 @@
 import math
 import os
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from rich.cells import cell_len, set_cell_size
 from rich.color import Color
 from rich.console import Console
+from rich.padding import Padding
 from rich.style import Style
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from ptenmt.cli.console import Screen, make_console, standard_output
-from ptenmt.cli.tables import print_table
 from ptenmt.inspection.figures import Bars, HeatMap, Line, LinePlot, Panel, Table
 
 _PIPE_WIDTH = 80
@@ -108,7 +110,7 @@ def _labelled(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
     cell = max(longest + 1, _NARROW_CELL) if is_roomy else _NARROW_CELL
     lines = _heading(panel)
     labels = [panel.column_labels]
-    if not is_roomy:  # vertical: each line has one character of each
+    if not is_roomy:  # vertical: each line has one character of each label
         cropped = [_cropped(label, _MAX_LABEL) for label in panel.column_labels]
         height = max(map(len, cropped))
         labels = [[label.rjust(height)[number] for label in cropped] for number in range(height)]
@@ -121,7 +123,9 @@ def _labelled(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
         shown = _cropped(label, left)
         line = Text(" " * (left - cell_len(shown)) + shown + " ")
         for column, (value, level) in enumerate(zip(values, row, strict=True)):
-            sign = f"{value:.0f}" if panel.has_numbers else "●" * ((number, column) in panel.marks)
+            sign = "●" if (number, column) in panel.marks else ""
+            if panel.has_numbers:
+                sign = f"{value:.0f}"
             line.append_text(_cell(sign, level, cell, panel, has_colours))
         lines.append(line)
     return lines
@@ -293,7 +297,7 @@ def _dotted(lines: Sequence[Line], ranges: _Ranges, columns: int) -> _Cells:
             place = y // _DOTS_DOWN, x // _DOTS_ACROSS
             bits[place] |= _BRAILLE_BITS[x % _DOTS_ACROSS][y % _DOTS_DOWN]
             styles[place] = _style(number, line)
-    return {place: (chr(_BRAILLE + found), styles[place]) for place, found in bits.items()}
+    return {place: (chr(_BRAILLE + dots), styles[place]) for place, dots in bits.items()}
 
 
 def _lettered(lines: Sequence[Line], ranges: _Ranges, columns: int) -> _Cells:
@@ -321,3 +325,62 @@ def _points(line: Line, ranges: _Ranges, across: int, down: int) -> Iterator[tup
             part = step / steps
             yield round(from_x + part * (x - from_x)), round(from_y + part * (y - from_y))
         before = x, y
+
+
+_GAP = 2
+_MIN_COLUMN = 24
+"""Columns that are wider than this are wrapped to keep a table within the terminal."""
+
+
+def print_facts(title: str, facts: Mapping[str, str]) -> None:
+    """Print names and values on stdout."""
+    print_table(Table(title=title, rows=list(facts.items())))
+
+
+def print_tables(tables: Sequence[Table]) -> None:
+    """Print tables on stdout, with a blank line between them."""
+    for number, table in enumerate(tables):
+        print_table(replace(table, title=f"\n{table.title}") if number else table)
+
+
+def print_table(table: Table) -> None:
+    """Print a table on stdout; in a pipe each row is one line, and nothing is truncated."""
+    console = make_console()
+    lines = [table.header, *table.rows] if table.header else table.rows
+    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    with standard_output() as stream:
+        if not console.is_terminal:
+            stream.write(f"{table.title}\n")
+            for line in lines:
+                cells = [
+                    cell.rjust(width) if number in table.numbers else cell.ljust(width)
+                    for number, (cell, width) in enumerate(zip(line, widths, strict=True))
+                ]
+                stream.write((" " * _GAP).join(cells).rstrip() + "\n")
+            return
+        console.print(Text(table.title, style="bold"))
+        least = sum(min(width, _MIN_COLUMN) for width in widths)
+        if least + _GAP * (len(widths) - 1) <= console.width:
+            console.print(_columns(table, widths))
+            return
+        names = max(map(cell_len, table.header[1:]), default=0)
+        for first, *others in table.rows:
+            console.print(Text(first, style="cyan"))
+            for name, cell in zip(table.header[1:] or [""] * len(others), others, strict=True):
+                text = Text(f"{name:{names}}  {cell}" if name else cell, overflow="fold")
+                console.print(Padding(text, (0, 0, 0, _GAP)))
+
+
+def _columns(table: Table, widths: Sequence[int]) -> RichTable:
+    columns = RichTable(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_header=bool(table.header))
+    for number, width in enumerate(widths):
+        columns.add_column(
+            table.header[number] if table.header else "",
+            justify="right" if number in table.numbers else "left",
+            no_wrap=width <= _MIN_COLUMN,
+            overflow="fold",
+            style="cyan" if number == 0 else "",
+        )
+    for row in table.rows:
+        columns.add_row(*map(Text, row))
+    return columns

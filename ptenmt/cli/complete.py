@@ -4,10 +4,9 @@ from typing import Annotated
 
 import typer
 
-from ptenmt.cli.console import Screen, standard_output
-from ptenmt.cli.formatting import shown_perplexity
+from ptenmt.cli.charts import print_table
+from ptenmt.cli.console import Screen, shown_perplexity, standard_output
 from ptenmt.cli.options import RunName, WhichWeights, as_text
-from ptenmt.cli.tables import print_table
 from ptenmt.config import DecodingConfig
 from ptenmt.config.schema import MIN_TEMPERATURE, NUM_SEEDS
 from ptenmt.inspection.figures import Table
@@ -51,11 +50,11 @@ def complete(
         seed: Random seed for sampling.
     """
     how = _decoding(words, temperature, top_p, seed)
-    found = find_run(run, "next-word")
-    completer = Completer.load(found, screen.warn, checkpoint)
+    chosen = find_run(run, "next-word")
+    completer = Completer.load(chosen, screen.warn, checkpoint)
     if warning := completer.read(text).warning:
         screen.warn(warning)
-    screen.say(_description(found, completer, held_out_loss(found) if checkpoint == "best" else None))
+    screen.say(_description(chosen, completer, held_out_loss(chosen) if checkpoint == "best" else None))
     if top_k is not None or words is None:
         _print_next_words(completer, text, top_k or _SHOWN_WORDS)
     if words is not None:

@@ -1,26 +1,31 @@
-"""Messages and progress on stderr, results on stdout."""
+"""Messages and progress on stderr, results on stdout, and numbers as people read them."""
 
 import errno
 import logging
+import math
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any
 
-from ptenmt import native_libraries
-from ptenmt.cli.formatting import amount, duration
+from ptenmt import processes
+from ptenmt.config.loading import show_value
+from ptenmt.config.schedule import EpochSteps
 from ptenmt.errors import OutputError, PtenmtError
-from ptenmt.native_libraries import silent_stderr
+from ptenmt.processes import silent_stderr
 from ptenmt.progress import DownloadProgress
 from ptenmt.runs import NOTICE
+from ptenmt.runs.history import NOTHING, metric_name, metric_value, perplexity
 from ptenmt.signals import process_signals
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
+
+    from ptenmt.runs.trained_model import TrainedModel
 
 
 class Screen:
@@ -113,7 +118,7 @@ class Screen:
             progress.stop()
 
     def progress(self, *texts: str, **options: Any) -> "Progress":
-        """Bars with a description before and texts after each, as of ``TextColumn``; drawn only if live."""
+        """Bars with a description before and texts after them, as of ``TextColumn``; drawn only if live."""
         from rich.progress import BarColumn, Progress, TextColumn
 
         columns = (TextColumn("{task.description}"), BarColumn(None), *map(TextColumn, texts))
@@ -179,11 +184,11 @@ def print_error(error: PtenmtError) -> None:
 
 
 def load_tensorflow(screen: Screen) -> None:
-    """Import TensorFlow (see ``native_libraries``); with --verbose its log lines are shown."""
+    """Import TensorFlow (see ``processes``); with --verbose its log lines are shown."""
     if screen.verbose:
         os.environ["TF_CPP_MIN_LOG_LEVEL"] = "0"
     with screen.working("loading TensorFlow…"):
-        native_libraries.load_tensorflow()
+        processes.load_tensorflow()
     process_signals.make_up()
 
 
@@ -200,3 +205,81 @@ def silent_libraries(screen: Screen) -> Iterator[Callable[[str], None]]:
     finally:
         for warning in warnings:
             screen.warn(warning)
+
+
+def counted(number: int, noun: str) -> str:
+    """Such as ``1 pair``, ``8,030 pairs``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def duration(seconds: float) -> str:
+    """Such as ``45 s``, ``2.7 min``, ``12 min``, ``3 h 05 min``, ``2 d 07 h``: rounded to 10% or better."""
+    minutes = round(seconds / 60)
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 295:
+        return f"{seconds / 60:.1f} min"
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes:02} min"
+    return f"{hours // 24} d {hours % 24:02} h"
+
+
+def num_epochs(total_steps: int, steps_per_epoch: EpochSteps) -> int:
+    """Number of epochs, including a partial last one."""
+    return math.ceil(steps_per_epoch.position(total_steps))
+
+
+def epochs_done(step: int, steps_per_epoch: EpochSteps, total_steps: int) -> str:
+    """Completed epochs of all, in tenths within an epoch: ``0.5/20``."""
+    whole, rest = steps_per_epoch.locate(step)
+    tenths = f".{rest * 10 // steps_per_epoch.of(whole)}" if rest else ""
+    epochs = num_epochs(total_steps, steps_per_epoch)
+    return f"{whole:>{len(str(epochs))}}{tenths}/{epochs}"
+
+
+def steps_of_epochs(steps_per_epoch: EpochSteps, noun: str = "") -> str:
+    """``810 per epoch``, or by stage: ``40 per epoch, 29 from epoch 3 on``."""
+    (_, first), *later = steps_per_epoch.stages
+    changes = (f"{steps:,} from epoch {epoch + 1} on" for epoch, steps in later)
+    number = counted(first, noun) if noun else f"{first:,}"
+    return ", ".join([f"{number} per epoch", *changes])
+
+
+def mixture(pairs: Mapping[str, int]) -> str:
+    """Shares of the sources in an epoch, and their pairs: ``ted 60.0% (6,000), web 40.0% (4,000)``."""
+    total = sum(pairs.values())
+    return ", ".join(f"{name} {count / total:.1%} ({count:,})" for name, count in pairs.items())
+
+
+def amount(num_bytes: float) -> str:
+    """Bytes as ``40 kB``, ``5.1 MB``, ``512 MB`` or ``3.2 GB``, in powers of ten."""
+    if num_bytes >= 1e9:
+        return f"{num_bytes / 1e9:.1f} GB"
+    if num_bytes >= 1e6:
+        return f"{num_bytes / 1e6:.{1 if num_bytes < 1e7 else 0}f} MB"
+    return f"{num_bytes / 1e3:.0f} kB"
+
+
+def model_label(trained: "TrainedModel") -> str:
+    """Which model it is: ``demo (BLEU 93.6 at step 1,512, trained 2026-11-22)``."""
+    info, date = trained.info, trained.run.record().trained[:10]
+    score = (
+        ""
+        if info.score is None
+        else f"{metric_name(info.metric)} {metric_value(info.metric, info.score)} at "
+    )
+    return f"{trained.run.name} ({score}step {info.step:,}, trained {date})"
+
+
+def option_value(value: object) -> str:
+    """An option's value as YAML writes it, or a dash for none."""
+    return NOTHING if value in (None, ()) else show_value(value)
+
+
+def shown_perplexity(loss: float | None) -> str:
+    """The perplexity of a loss in nats per token, or a dash if it is too large to be useful."""
+    value = perplexity(loss)
+    return NOTHING if value is None else f"{value:,.1f}"

@@ -1,4 +1,30 @@
-"""``ptenmt evaluate``."""
+"""``ptenmt evaluate``.
+
+Args:
+    split: Which of the run's own pairs to score.
+    source: Translate this instead of the run's own pairs: one sentence per line, plain or .gz.
+    references: Reference translations, one per line. May be given several times; then each sentence needs a
+        line that is not empty in one of them.
+    test_set: Translate a published test set of sacreBLEU's catalogue, such as mtedx/test, which is downloaded
+        once; list shows those of the run's languages.
+    hypotheses: Score these translations, one per line, instead of translating. With --reference no run is
+        needed; with --run, too, the words unknown to that run are counted.
+    tokenized: These files have words and punctuation separated by spaces, as the training corpus (and
+        translate --raw) has them. They are scored on these tokens, too.
+    baseline: Compare with another run, or with a file of translations, with a significance test.
+    sweep: Try beam sizes and length penalties on the validation pairs, and report which to use.
+    robustness: Also translate the sources in capitals, with typos, without full stops, with emoji and so on,
+        and report how much the scores drop. Takes nine times as long.
+    checks: Also check how reliable translations are: sentences of a text, entities, glossary terms, tags,
+        loops, capitals, texts without words, confidence. Takes about a minute.
+    calibrate: First fit the confidence of translations (quality estimation: the expected sentence chrF) on at
+        most 500 validation pairs, and keep it in the run. Training does so at its end.
+    details: Show more of the error analysis: scores by source length, word rarity and split words; minimal
+        pairs; the worst and the best sentences.
+    output: Write sources, references and translations, including the baseline's, to text files in this
+        folder.
+    reports: Write a full report with charts and examples: .html, .md or .json. May be given several times.
+"""
 
 from collections.abc import Mapping
 from functools import partial
@@ -10,8 +36,8 @@ import typer
 from ptenmt import evaluation
 from ptenmt.atomic_files import make_folder
 from ptenmt.cli import options
+from ptenmt.cli.charts import print_facts, print_tables
 from ptenmt.cli.console import Screen, load_tensorflow
-from ptenmt.cli.tables import print_facts, print_tables
 from ptenmt.config import DataConfig
 from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.errors import PtenmtError
@@ -34,160 +60,28 @@ _EXCLUSIVE = {
 }
 
 
-_Split = Annotated[
-    HeldOutSplit | None,
-    typer.Option(show_default="test; validation for --sweep", help="Which of the run's own pairs to score."),
-]
-_Source = Annotated[
-    Path | None,
-    _file_option(
-        metavar="FILE",
-        help="Translate this instead of the run's own pairs: one sentence per line, plain or .gz.",
-    ),
-]
-_References = Annotated[
-    list[Path] | None,
-    _file_option(
-        "--reference",
-        metavar="FILE",
-        help=(
-            "Reference translations, one per line. May be given several times; then each sentence "
-            "needs a line that is not empty in one of them."
-        ),
-    ),
-]
-_TestSet = Annotated[
-    str | None,
-    _file_option(
-        "--test-set",
-        metavar="NAME|list",
-        help=(
-            "Translate a published test set of sacreBLEU's catalogue, such as mtedx/test, which "
-            "is downloaded once; list shows those of the run's languages."
-        ),
-    ),
-]
-_Hypotheses = Annotated[
-    Path | None,
-    _file_option(
-        metavar="FILE",
-        help=(
-            "Score these translations, one per line, instead of translating. With --reference no "
-            "run is needed; with --run, too, the words unknown to that run are counted."
-        ),
-    ),
-]
-_Tokenized = Annotated[
-    bool,
-    _file_option(
-        "--tokenized",
-        help=(
-            "These files have words and punctuation separated by spaces, as the training corpus "
-            "(and translate --raw) has them. They are scored on these tokens, too."
-        ),
-    ),
-]
-_Baseline = Annotated[
-    str | None,
-    options.run_option(
-        metavar="RUN|FILE",
-        help="Compare with another run, or with a file of translations, with a significance test.",
-    ),
-]
-_Sweep = Annotated[
-    bool,
-    options.search(
-        "--sweep",
-        help=("Try beam sizes and length penalties on the validation pairs, and report which to use."),
-    ),
-]
-_Robustness = Annotated[
-    bool,
-    typer.Option(
-        "--robustness",
-        help=(
-            "Also translate the sources in capitals, with typos, without full stops, with emoji "
-            "and so on, and report how much the scores drop. Takes nine times as long."
-        ),
-    ),
-]
-_Checks = Annotated[
-    bool,
-    typer.Option(
-        "--checks",
-        help=(
-            "Also check how reliable translations are: sentences of a text, entities, glossary "
-            "terms, tags, loops, capitals, texts without words, confidence. Takes about a minute."
-        ),
-    ),
-]
-_Calibrate = Annotated[
-    bool,
-    typer.Option(
-        "--calibrate",
-        help=(
-            "First fit the confidence of translations (quality estimation: the expected sentence "
-            "chrF) on at most 500 validation pairs, and keep it in the run. Training does so at "
-            "its end."
-        ),
-    ),
-]
-_Details = Annotated[
-    bool,
-    _output_option(
-        "--details",
-        help=(
-            "Show more of the error analysis: scores by source length, word rarity and split "
-            "words; minimal pairs; the worst and the best sentences."
-        ),
-    ),
-]
-_Output = Annotated[
-    Path | None,
-    _output_option(
-        "--output",
-        "-o",
-        metavar="DIR",
-        help=(
-            "Write sources, references and translations, including the baseline's, to text files "
-            "in this folder."
-        ),
-    ),
-]
-_Reports = Annotated[
-    list[Path] | None,
-    _output_option(
-        "--report",
-        metavar="FILE",
-        help=(
-            "Write a full report with charts and examples: .html, .md or .json. May be given several times."
-        ),
-    ),
-]
-
-
 def evaluate(
     screen: Screen,
     context: typer.Context,
     run: options.RunName = None,
     checkpoint: options.WhichWeights = "best",
-    split: _Split = None,
-    source: _Source = None,
-    references: _References = None,
-    test_set: _TestSet = None,
-    hypotheses: _Hypotheses = None,
-    tokenized: _Tokenized = False,
-    baseline: _Baseline = None,
+    split: Annotated[HeldOutSplit | None, typer.Option(show_default="test; validation for --sweep")] = None,
+    source: Annotated[Path | None, _file_option(metavar="FILE")] = None,
+    references: Annotated[list[Path] | None, _file_option("--reference", metavar="FILE")] = None,
+    test_set: Annotated[str | None, _file_option(metavar="NAME|list")] = None,
+    hypotheses: Annotated[Path | None, _file_option(metavar="FILE")] = None,
+    tokenized: Annotated[bool, _file_option("--tokenized")] = False,
+    baseline: Annotated[str | None, options.run_option(metavar="RUN|FILE")] = None,
     engine: options.WhichEngine = "auto",
     beam_size: options.BeamSize = None,
     overrides: options.DecodingOverrides = None,
-    sweep: _Sweep = False,
-    robustness: _Robustness = False,
-    checks: _Checks = False,
-    calibrate: _Calibrate = False,
-    details: _Details = False,
-    output: _Output = None,
-    reports: _Reports = None,
+    sweep: Annotated[bool, options.search("--sweep")] = False,
+    robustness: Annotated[bool, typer.Option("--robustness")] = False,
+    checks: Annotated[bool, typer.Option("--checks")] = False,
+    calibrate: Annotated[bool, typer.Option("--calibrate")] = False,
+    details: Annotated[bool, _output_option("--details")] = False,
+    output: Annotated[Path | None, _output_option("--output", "-o", metavar="DIR")] = None,
+    reports: Annotated[list[Path] | None, _output_option("--report", metavar="FILE")] = None,
 ) -> None:
     """Score a run, or finished translations: BLEU, chrF2++ and TER with confidence intervals; error analysis.
 

@@ -24,8 +24,7 @@ from ptenmt.inspection.curves import history_plots, schedule_plot
 from ptenmt.inspection.embeddings import nearest_neighbours, neighbour_bars, positions_map, similarity_map
 from ptenmt.inspection.figures import figure_format
 from ptenmt.inspection.inspector import Inspector
-from ptenmt.inspection.probabilities import probability_bars, probability_table, token_probabilities
-from ptenmt.inspection.tokens import token_panels
+from ptenmt.inspection.tokens import probability_bars, probability_table, token_panels, token_probabilities
 from ptenmt.runs import find_run
 
 _PAGE = ".html"
@@ -156,8 +155,8 @@ def alignment(
         if not sources:
             raise DataError(f"{input_file} is empty", "give a file with one sentence per line")
         targets = None if target_file is None else list(read_lines(target_file))
-        found = word_alignments(inspector, sources, targets, layer=layer, head=chosen)
-        _write_alignments(found, form or "pharaoh", screen)
+        alignments = word_alignments(inspector, sources, targets, layer=layer, head=chosen)
+        _write_alignments(alignments, form or "pharaoh", screen)
         return
     only = word_alignment(inspector, str(text), target, layer=layer, head=chosen)
     if form in ("pharaoh", "json"):
@@ -187,8 +186,12 @@ def probabilities(
         runners_up: How many other tokens to list at each position.
     """
     inspector = Inspector(run, checkpoint=checkpoint, on_warning=screen.warn)
-    found = token_probabilities(inspector, text, target, runners_up=runners_up)
-    show([probability_table(found) if output is None else probability_bars(found)], output, screen)
+    distributions = token_probabilities(inspector, text, target, runners_up=runners_up)
+    show(
+        [probability_table(distributions) if output is None else probability_bars(distributions)],
+        output,
+        screen,
+    )
 
 
 def tokens(
@@ -234,8 +237,8 @@ def embeddings(
         count: How many neighbours of each word.
     """
     inspector = Inspector(run, checkpoint=checkpoint, on_warning=screen.warn)
-    found = nearest_neighbours(inspector, words, side=side, count=count)
-    show(neighbour_bars(found), output, screen, columns=2)
+    neighbours = nearest_neighbours(inspector, words, side=side, count=count)
+    show(neighbour_bars(neighbours), output, screen, columns=2)
 
 
 def positions(
@@ -265,7 +268,8 @@ def positions(
         if dimensions is not None:
             raise PtenmtError("--dimensions and --run cannot be used together", "a run has its own d_model")
         model = find_run(run).config().model
-        num_positions, dimensions = num_positions or model.max_positions, model.d_model
+        dimensions = model.d_model
+        num_positions = num_positions or model.max_positions
     drawn = similarity_map if similarity else positions_map
     show([drawn(num_positions or 50, dimensions or 128)], output, screen)
 
@@ -307,8 +311,8 @@ def history(
         over: The x axis.
         curves: What to draw: loss, accuracy, bleu, chrf, rate, speed; may be given several times.
     """
-    found = [find_run(run) for run in runs] if runs else [find_run()]
-    show(history_plots(found, over, curves or ()), output, screen, columns=2)
+    chosen = [find_run(run) for run in runs] if runs else [find_run()]
+    show(history_plots(chosen, over, curves or ()), output, screen, columns=2)
 
 
 def _chosen_head(given: str) -> int | Literal["mean", "all"]:
@@ -319,16 +323,16 @@ def _chosen_head(given: str) -> int | Literal["mean", "all"]:
         raise ConfigError(f"--head {given}: there is no such head", "give a number, mean or all") from None
 
 
-def _write_alignments(found: Iterable[AlignedPair], form: str, screen: Screen) -> None:
+def _write_alignments(alignments: Iterable[AlignedPair], form: str, screen: Screen) -> None:
     """Write one line per alignment to standard output, and the layer and heads once to stderr."""
     with standard_output() as stream:
-        for number, each in enumerate(found):
+        for number, pair in enumerate(alignments):
             if number == 0:
-                screen.say(f"aligned by {each.origin}")
+                screen.say(f"aligned by {pair.origin}")
             names = ("source_words", "target_words", "layer", "heads", "links")
-            facts = {name: getattr(each, name) for name in names}
-            facts["weights"] = each.weights.astype(float).round(4).tolist()
-            stream.write((each.pharaoh if form == "pharaoh" else json_text(facts)) + "\n")
+            facts = {name: getattr(pair, name) for name in names}
+            facts["weights"] = pair.weights.astype(float).round(4).tolist()
+            stream.write((pair.pharaoh if form == "pharaoh" else json_text(facts)) + "\n")
 
 
 inspect = typer.Typer(

@@ -27,7 +27,7 @@ _NAMES = {"num_hypotheses": ":n", "beam_size": ":beam"}
 
 
 def converse(screen: Screen, job: TranslationJob) -> None:
-    """Prompt for sentences and translate each, until Ctrl-D or ``:quit``."""
+    """Prompt for sentences and translate them, until Ctrl-D or ``:quit``."""
     session = prompt_session(job.translator.config.data.languages[0], screen.warn)
     screen.say("Type a sentence and press Enter; :help lists the commands, Ctrl-D ends.")
     Session(screen, job, session.prompt).run()

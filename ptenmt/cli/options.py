@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -12,7 +13,7 @@ import typer
 from ptenmt.cli.console import Screen
 from ptenmt.config import Config, DecodingConfig
 from ptenmt.config.loading import config_names, flat_options, override_decoding
-from ptenmt.errors import ConfigError, PtenmtError
+from ptenmt.errors import ConfigError, OutputError, PtenmtError
 from ptenmt.runs import STARTER, list_runs
 
 COMMAND_LINE = "ptenmt.command_line"
@@ -67,10 +68,12 @@ def resume_command(
 def command(function: Callable[..., None]) -> Callable[..., None]:
     """Prepare a function for typer.
 
-    Its first parameter, a ``Screen``, becomes the options --quiet and --verbose. The section ``Args`` of its
-    docstring, at the end, has the help texts of its own options, those that are declared in its signature.
+    Its first parameter, a ``Screen``, becomes the options --quiet and --verbose. The section ``Args`` at the
+    end of its docstring has the help texts of its own options, those that are declared in its signature; of
+    a command with many options it is at the end of the module's docstring.
     """
     text, _, arguments = str(inspect.getdoc(function)).partition("\n\nArgs:\n")
+    arguments = arguments or str(inspect.getdoc(inspect.getmodule(function))).partition("\n\nArgs:\n")[2]
     signature = inspect.signature(function)
     for name, description in re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", arguments, re.MULTILINE):
         signature.parameters[name].annotation.__metadata__[0].help = " ".join(description.split())
@@ -83,6 +86,12 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = signature.replace(parameters=declared + added)  # type: ignore[attr-defined]
     run.__name__, run.__doc__ = function.__name__, text
     return run
+
+
+def require_pairs_file(output: Path) -> None:
+    """Raise OutputError unless pairs can be written to a file of this name."""
+    if not output.name.lower().endswith((".tsv", ".tsv.gz")):
+        raise OutputError(f"--output {output} must end in .tsv or .tsv.gz")
 
 
 def refuse_together(given: Mapping[str, object]) -> None:

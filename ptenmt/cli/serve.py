@@ -1,29 +1,47 @@
-"""``ptenmt serve``."""
+"""``ptenmt serve``.
+
+Args:
+    host: Address to listen on; 0.0.0.0: all interfaces.
+    port: Port to listen on; 0: any free port.
+    pivot: Chain two runs over a common language where there is no direct one.
+    watch: Load a model again when training has found a better one.
+    max_memory: Most memory of loaded models; the least recently used are unloaded.
+    keys: Require an API key from this file.
+    add_key: Do not serve: create a key for NAME, add its hash to --keys, and print the key.
+    glossary: Terms and their translations, a pair a line, separated by a tab, which requests may name as
+        the file without its ending; may be given several times.
+    requests_per_minute: Maximum requests a minute of each key, unless the file of keys has another number for
+        it.
+    allowed_host: Answer only requests to this host, as in their Host header; may be given several times.
+    allow_origin: Allow web pages of this origin (CORS), such as https://example.org, or * for all; may be
+        given several times.
+    url_prefix: The path of this server in URLs, such as /pt; default: what the proxy says.
+    max_characters: Maximum characters per request.
+    max_sentences: Maximum sentences per request.
+    max_seconds: Maximum seconds per request.
+    max_queue: Maximum sentences waiting, of all requests; further requests get 'try again later'.
+    max_file: Maximum size of a document.
+    log_format: json: on stderr a line of JSON for each request and message.
+"""
 
 import importlib.util
 import logging
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from ptenmt.cli import options
-from ptenmt.cli.console import Screen, standard_output
-from ptenmt.cli.formatting import model_label
+from ptenmt.cli.console import Screen, model_label, standard_output
 from ptenmt.errors import ConfigError, PtenmtError
 from ptenmt.processes import available_cores
-from ptenmt.runs import Choice, find_run
+from ptenmt.runs import Choice, Run, find_run
 from ptenmt.runs.trained_model import TrainedModel
-from ptenmt.server.keys import Keys, add_key as make_key
-from ptenmt.server.limits import Limits
+from ptenmt.server.limits import Keys, Limits, add_key as make_key
 from ptenmt.translation.safeguards.glossary import Glossary
-
-if TYPE_CHECKING:
-    from ptenmt.server.models import Direction
 
 _DEFAULTS = Limits()
 _PACKAGES = ["fastapi", "uvicorn", "h11", "python_multipart", "prometheus_client"]
@@ -32,137 +50,32 @@ _access = partial(typer.Option, rich_help_panel="Address and access")
 _limit = partial(typer.Option, rich_help_panel="Limits of a request")
 
 
-_Host = Annotated[
-    str, _access("--host", metavar="ADDRESS", help="Address to listen on; 0.0.0.0: all interfaces.")
-]
-_Port = Annotated[
-    int, _access("--port", "-p", metavar="N", min=0, max=65_535, help="Port to listen on; 0: any free port.")
-]
-_Pivot = Annotated[
-    bool, typer.Option("--pivot", help="Chain two runs over a common language where there is no direct one.")
-]
-_Watch = Annotated[
-    bool, typer.Option("--watch", help="Load a model again when training has found a better one.")
-]
-_MaxMemory = Annotated[
-    float | None,
-    typer.Option(
-        "--max-memory",
-        metavar="MB",
-        min=1,
-        show_default="no limit",
-        help="Most memory of loaded models; the least recently used are unloaded.",
-    ),
-]
-_ServeKeys = Annotated[
-    Path | None,
-    _access("--keys", metavar="FILE", show_default="no keys", help="Require an API key from this file."),
-]
-_AddKey = Annotated[
-    str | None,
-    _access(
-        "--add-key",
-        metavar="NAME",
-        show_default=False,
-        help="Do not serve: create a key for NAME, add its hash to --keys, and print the key.",
-    ),
-]
-_Glossaries = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--glossary",
-        metavar="FILE",
-        show_default="none",
-        help=(
-            "Terms and their translations, a pair a line, separated by a tab, which requests may "
-            "name as the file without its ending; may be given several times."
-        ),
-    ),
-]
-_RequestsPerMinute = Annotated[
-    int | None,
-    _access(
-        "--requests-per-minute",
-        metavar="N",
-        min=1,
-        show_default="no limit",
-        help=("Maximum requests a minute of each key, unless the file of keys has another number for it."),
-    ),
-]
-_Hosts = Annotated[
-    list[str] | None,
-    _access(
-        "--allowed-host",
-        metavar="NAME",
-        show_default="any",
-        help=("Answer only requests to this host, as in their Host header; may be given several times."),
-    ),
-]
-_Origins = Annotated[
-    list[str] | None,
-    _access(
-        "--allow-origin",
-        metavar="URL",
-        show_default="none",
-        help=(
-            "Allow web pages of this origin (CORS), such as https://example.org, or * for all; "
-            "may be given several times."
-        ),
-    ),
-]
-_UrlPrefix = Annotated[
-    str,
-    _access(
-        "--url-prefix",
-        metavar="PATH",
-        show_default=False,
-        help="The path of this server in URLs, such as /pt; default: what the proxy says.",
-    ),
-]
-_MaxCharacters = Annotated[int, _limit(metavar="N", min=1, help="Maximum characters per request.")]
-_MaxSentences = Annotated[int, _limit(metavar="N", min=1, help="Maximum sentences per request.")]
-_MaxSeconds = Annotated[float, _limit(metavar="SECONDS", min=0.001, help="Maximum seconds per request.")]
-_MaxQueue = Annotated[
-    int,
-    _limit(
-        metavar="N",
-        min=1,
-        help="Maximum sentences waiting, of all requests; further requests get 'try again later'.",
-    ),
-]
-_MaxFile = Annotated[float, _limit(metavar="MB", min=0.001, help="Maximum size of a document.")]
-_LogFormat = Annotated[
-    Literal["text", "json"],
-    typer.Option("--log-format", help="json: on stderr a line of JSON for each request and message."),
-]
-
-
 def serve(
     screen: Screen,
     runs: options.RunsToServe = None,
     checkpoint: options.WhichWeights = "best",
-    host: _Host = "127.0.0.1",
-    port: _Port = 5000,
-    pivot: _Pivot = False,
-    watch: _Watch = False,
-    max_memory: _MaxMemory = None,
+    host: Annotated[str, _access(metavar="ADDRESS")] = "127.0.0.1",
+    port: Annotated[int, _access("--port", "-p", metavar="N", min=0, max=65_535)] = 5000,
+    pivot: Annotated[bool, typer.Option("--pivot")] = False,
+    watch: Annotated[bool, typer.Option("--watch")] = False,
+    max_memory: Annotated[float | None, typer.Option(metavar="MB", min=1, show_default="no limit")] = None,
     device: options.Device = "cpu",
     threads: options.Threads = None,
     beam_size: options.BeamSize = None,
     overrides: options.DecodingOverrides = None,
-    keys: _ServeKeys = None,
-    add_key: _AddKey = None,
-    glossaries: _Glossaries = None,
-    requests_per_minute: _RequestsPerMinute = None,
-    hosts: _Hosts = None,
-    origins: _Origins = None,
-    url_prefix: _UrlPrefix = "",
-    max_characters: _MaxCharacters = _DEFAULTS.characters,
-    max_sentences: _MaxSentences = _DEFAULTS.sentences,
-    max_seconds: _MaxSeconds = _DEFAULTS.seconds,
-    max_queue: _MaxQueue = _DEFAULTS.queue,
-    max_file: _MaxFile = _DEFAULTS.file_megabytes,
-    log_format: _LogFormat = "text",
+    keys: Annotated[Path | None, _access(metavar="FILE", show_default="no keys")] = None,
+    add_key: Annotated[str | None, _access(metavar="NAME", show_default=False)] = None,
+    glossary: Annotated[list[Path] | None, typer.Option(metavar="FILE", show_default="none")] = None,
+    requests_per_minute: Annotated[int | None, _access(metavar="N", min=1, show_default="no limit")] = None,
+    allowed_host: Annotated[list[str] | None, _access(metavar="NAME", show_default="any")] = None,
+    allow_origin: Annotated[list[str] | None, _access(metavar="URL", show_default="none")] = None,
+    url_prefix: Annotated[str, _access(metavar="PATH", show_default=False)] = "",
+    max_characters: Annotated[int, _limit(metavar="N", min=1)] = _DEFAULTS.characters,
+    max_sentences: Annotated[int, _limit(metavar="N", min=1)] = _DEFAULTS.sentences,
+    max_seconds: Annotated[float, _limit(metavar="SECONDS", min=0.001)] = _DEFAULTS.seconds,
+    max_queue: Annotated[int, _limit(metavar="N", min=1)] = _DEFAULTS.queue,
+    max_file: Annotated[float, _limit(metavar="MB", min=0.001)] = _DEFAULTS.file_megabytes,
+    log_format: Annotated[Literal["text", "json"], typer.Option()] = "text",
 ) -> None:
     r"""Serve translations over HTTP, with LibreTranslate's API and a web page.
 
@@ -180,11 +93,10 @@ def serve(
         _print_new_key(keys, add_key)
         return
     _check(keys, requests_per_minute)
-    from ptenmt.server.models import Models
-    from ptenmt.server.process import log_to_stderr, serve as run_server
+    from ptenmt.server.models import Models, direction_of_run
+    from ptenmt.server.process import serve as run_server
     from ptenmt.server.service import Service
 
-    log_to_stderr(is_json=log_format == "json", is_verbose=screen.verbose)
     say, warn = _speakers(screen, log_format)
     limits = Limits(
         characters=max_characters,
@@ -193,27 +105,28 @@ def serve(
         queue=max_queue,
         file_megabytes=max_file,
     )
-    loading = _Loading(checkpoint, device, threads or available_cores(), beam_size, overrides)
-    directions, labels = loading.directions(runs, warn)
-    max_bytes = math.inf if max_memory is None else 1_000_000 * max_memory
+    threads = threads or available_cores()
+    models, directions = _trained_models(runs, checkpoint, warn), []
+    for model in models:
+        decoding = options.chosen_decoding(model.config.decoding, overrides, {"beam_size": beam_size})
+        directions.append(direction_of_run(model, decoding, checkpoint, device=device, threads=threads))
     service = Service(
-        Models(directions, max_bytes=max_bytes, pivots=pivot),
+        Models(directions, max_bytes=1_000_000 * (max_memory or math.inf), pivots=pivot),
         limits,
         Keys(keys, requests_per_minute),
-        threads=loading.threads,
-        glossaries={file.stem: Glossary.read(file) for file in glossaries or ()},
+        threads=threads,
+        glossaries={file.stem: Glossary.read(file) for file in glossary or ()},
     )
-    pages = f"other pages: {', '.join(origins or ['none; --allow-origin'])}"
     run_server(
         service,
         host=host,
         port=port,
-        origins=origins or [],
-        hosts=hosts or [],
+        origins=allow_origin or [],
+        hosts=allowed_host or [],
         url_prefix=f"/{url_prefix.strip('/')}".rstrip("/"),
         watches=watch,
         is_verbose=screen.verbose,
-        on_start=lambda url: say(f"{', '.join(labels)} at {url} ({pages}) — Ctrl-C stops the server"),
+        on_start=lambda url: say(_greeting(models, url, allow_origin)),
         on_warning=warn,
     )
     say("stopped")
@@ -227,7 +140,10 @@ def _print_new_key(keys: Path | None, name: str) -> None:
 
 
 def _speakers(screen: Screen, log_format: str) -> tuple[Callable[[str], None], Callable[[str], None]]:
-    """What prints messages and warnings: the screen, or the log if it is JSON."""
+    """What prints messages and warnings: the screen, or the log if it is JSON; prepares the log."""
+    from ptenmt.server.process import log_to_stderr
+
+    log_to_stderr(is_json=log_format == "json", is_verbose=screen.verbose)
     if log_format == "text":
         return screen.say, screen.warn_loudly
     logger = logging.getLogger("ptenmt.server")
@@ -246,29 +162,17 @@ def _check(keys: Path | None, requests_per_minute: int | None) -> None:
             )
 
 
-@dataclass(frozen=True)
-class _Loading:
-    """How to load the runs."""
+def _trained_models(
+    names: Sequence[str] | None, checkpoint: Choice, warn: Callable[[str], None]
+) -> list[TrainedModel]:
+    """The runs with these names, or the default one."""
+    runs: list[Run] = list(map(find_run, names or ())) or [find_run(task="translation")]
+    return [
+        TrainedModel.load(run, checkpoint=checkpoint, task="translation", on_warning=warn) for run in runs
+    ]
 
-    checkpoint: Choice
-    device: str
-    threads: int
-    beam_size: int | None
-    overrides: list[str] | None
 
-    def directions(
-        self, names: list[str] | None, warn: Callable[[str], None]
-    ) -> tuple[list["Direction"], list[str]]:
-        """The directions of the named runs, and what to call their models."""
-        from ptenmt.server.models import direction_of_run
-
-        directions, labels = [], []
-        for run in [find_run(name) for name in names or ()] or [find_run(task="translation")]:
-            flags = {"beam_size": self.beam_size}
-            decoding = options.chosen_decoding(run.config().decoding, self.overrides, flags)
-            trained = TrainedModel.load(run, checkpoint=self.checkpoint, task="translation", on_warning=warn)
-            directions.append(
-                direction_of_run(trained, decoding, self.checkpoint, device=self.device, threads=self.threads)
-            )
-            labels.append(f"{' → '.join(trained.config.data.languages)} with {model_label(trained)}")
-        return directions, labels
+def _greeting(models: Iterable[TrainedModel], url: str, origins: Sequence[str] | None) -> str:
+    labels = (f"{' → '.join(model.config.data.languages)} with {model_label(model)}" for model in models)
+    pages = f"other pages: {', '.join(origins or ['none; --allow-origin'])}"
+    return f"{', '.join(labels)} at {url} ({pages}) — Ctrl-C stops the server"

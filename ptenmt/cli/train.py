@@ -1,17 +1,19 @@
-"""``ptenmt train``."""
+"""``ptenmt train`` and ``ptenmt distil``."""
 
 import signal
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
 from ptenmt.cli import options
-from ptenmt.cli.console import Screen, load_tensorflow
-from ptenmt.cli.formatting import amount, counted, duration, mixture, steps_of_epochs
-from ptenmt.cli.tables import print_facts, print_tables
+from ptenmt.cli.charts import print_facts, print_tables
+from ptenmt.cli.console import Screen, amount, counted, duration, load_tensorflow, mixture, steps_of_epochs
+from ptenmt.cli.runs import print_comparison
 from ptenmt.cli.training_view import TrainingView
 from ptenmt.config.loading import find_config, load_config
 from ptenmt.data.corpus import load_corpus
+from ptenmt.evaluation.comparison import RunComparison, compare
+from ptenmt.evaluation.systems import LoadOptions
 from ptenmt.evaluation.tables import data_tables
 from ptenmt.runs import COMMANDS, Run
 from ptenmt.runs.history import metric_name, metric_value
@@ -58,8 +60,8 @@ def train(
     with screen.downloads() as show_download, view.showing():
         if dry_run:
             with screen.working("dry run"):
-                found = run_dry(settings, name, on_event=view.show, on_download=show_download, **given)
-            print_facts(f"{name}: dry run", _dry_run_facts(found))
+                trial = run_dry(settings, name, on_event=view.show, on_download=show_download, **given)
+            print_facts(f"{name}: dry run", _dry_run_facts(trial))
             if settings.task == "translation":
                 typer.echo()
                 print_tables(data_tables(load_corpus(settings.data, settings.seed).reports))
@@ -77,10 +79,17 @@ def train(
         screen.say_command(["ptenmt", command, "--run", name, "TEXT"])
         return
     is_fresh = fresh and not view.has_saved
-    screen.say(f"{_how_it_stopped(result, is_fresh)}; resume with", style="bold")
+    _end_by_signal(result.stopped_by, _how_it_stopped(result, is_fresh), screen, view, context)
+
+
+def _end_by_signal(
+    number: int, reason: str, screen: Screen, view: TrainingView, context: typer.Context
+) -> NoReturn:
+    """Say why the training has ended, and how to resume it."""
     done = {"--fresh": 1, "--init-from": 2} if view.has_saved else {}  # or it would start over
+    screen.say(f"{reason}; resume with", style="bold")
     screen.say_command(options.resume_command(context, remove=done))
-    raise typer.Exit(128 + signal.Signals(result.stopped_by))
+    raise typer.Exit(128 + signal.Signals(number))
 
 
 def _how_it_stopped(result: "TrainingResult", is_fresh: bool) -> str:
@@ -91,35 +100,115 @@ def _how_it_stopped(result: "TrainingResult", is_fresh: bool) -> str:
     return "stopped before anything was saved"
 
 
-def _dry_run_facts(found: "DryRun") -> dict[str, str]:
-    sentences, length = found.largest_batch
-    memory = "unknown" if found.peak_memory is None else amount(found.peak_memory)
-    if found.peak_device_memory is not None:
-        memory += f", and {amount(found.peak_device_memory)} on the GPU"
-    validation = duration(found.seconds_per_validation)
-    if found.unit == "pairs":
+def _dry_run_facts(trial: "DryRun") -> dict[str, str]:
+    sentences, length = trial.largest_batch
+    memory = "unknown" if trial.peak_memory is None else amount(trial.peak_memory)
+    if trial.peak_device_memory is not None:
+        memory += f", and {amount(trial.peak_device_memory)} on the GPU"
+    validation = duration(trial.seconds_per_validation)
+    if trial.unit == "pairs":
         validation += ", depending on how long the model's translations are"
-    time = "total time" if found.resumed_from is None else "time left"
-    resumes, steps = "no", f"{steps_of_epochs(found.steps_per_epoch)}, {found.total_steps:,} in total"
-    if found.resumed_from is not None:
-        checkpoint, step = found.resumed_from
-        is_finished = found.steps_left == 0
+    time = "total time" if trial.resumed_from is None else "time left"
+    resumes, steps = "no", f"{steps_of_epochs(trial.steps_per_epoch)}, {trial.total_steps:,} in total"
+    if trial.resumed_from is not None:
+        checkpoint, step = trial.resumed_from
+        is_finished = trial.steps_left == 0
         resumes = "finished: nothing left to train" if is_finished else f"yes: {checkpoint}, step {step:,}"
-        steps += f", {found.steps_left:,} left"
+        steps += f", {trial.steps_left:,} left"
     return {
-        found.unit: ", ".join(f"{count:,} {split}" for split, count in found.examples.items()),
-        "vocabularies": " and ".join(f"{size:,}" for size in found.vocabulary_sizes),
-        "parameters": f"{found.parameters:,}",
+        trial.unit: ", ".join(f"{count:,} {split}" for split, count in trial.examples.items()),
+        "vocabularies": " and ".join(f"{size:,}" for size in trial.vocabulary_sizes),
+        "parameters": f"{trial.parameters:,}",
         **{
-            "sources" if len(found.stages) == 1 else f"sources of stage {number}": mixture(pairs)
-            for number, pairs in enumerate(found.stages, 1)
+            "sources" if len(trial.stages) == 1 else f"sources of stage {number}": mixture(pairs)
+            for number, pairs in enumerate(trial.stages, 1)
         },
         "steps": steps,
-        "largest batch": f"{counted(sentences, found.unit.removesuffix('s'))} of {length:,} tokens",
+        "largest batch": f"{counted(sentences, trial.unit.removesuffix('s'))} of {length:,} tokens",
         "peak memory": memory,
-        "time per step": f"{found.seconds_per_step:.3g} s",
-        "time per epoch": f"{' or '.join(map(duration, found.seconds_per_epoch))}, without validation",
+        "time per step": f"{trial.seconds_per_step:.3g} s",
+        "time per epoch": f"{' or '.join(map(duration, trial.seconds_per_epoch))}, without validation",
         "time per validation": f"about {validation}",
-        time: f"about {duration(found.seconds)}, with {counted(found.validations, 'validation')}",
+        time: f"about {duration(trial.seconds)}, with {counted(trial.validations, 'validation')}",
         "would resume from a checkpoint": resumes,
     }
+
+
+def distil(
+    screen: Screen,
+    context: typer.Context,
+    teachers: options.Teachers,
+    config: options.ConfigName,
+    overrides: options.Overrides = None,
+    run: options.RunToTrain = None,
+    init_from: options.InitFrom = None,
+    choose: Annotated[Literal["score", "bleu"], typer.Option()] = "score",
+    keep: Annotated[float, typer.Option(metavar="SHARE")] = 0.9,
+    beam_size: Annotated[int, typer.Option(min=1, metavar="N")] = 4,
+    fresh: options.Fresh = False,
+    device: options.Device = "cpu",
+    threads: options.Threads = None,
+) -> None:
+    """Train a student on its teachers' translations of the training sources, and compare it with them.
+
+    The teachers translate the training pairs of the config into n-best lists; several teachers score each
+    other's translations, and their scores are averaged. The student is trained on the chosen translations,
+    validated and tested on the pairs of the config, and translates by greedy search. At the end, tables
+    compare it with its teachers on the validation pairs. After an interruption, the same command resumes.
+
+    Example: ptenmt distil --teacher good --config student.yaml
+
+    Example: ptenmt distil --teacher good --config student.yaml --init-from good
+
+    Example: ptenmt distil --teacher one --teacher two --config student.yaml --choose bleu --keep 0.95
+
+    Args:
+        choose: Of the n-best translations take the one with the best score, or the best sentence-BLEU against
+            the reference.
+        keep: The share of each file's pairs to train on, those with the best scores.
+        beam_size: Beam width of the teachers, and the length of n-best lists.
+    """
+    settings = load_config(config, overrides or [])
+    name = find_config(config).stem if run is None else run
+    load_tensorflow(screen)
+    from ptenmt.recipes.distillation import distil as distil_run
+
+    view = TrainingView(screen, settings)
+    done = comparison = None
+    try:
+        with screen.downloads() as show_download, screen.bar("loading") as show, view.showing():
+            done = distil_run(
+                teachers,
+                settings,
+                name,
+                choose=choose,
+                keep=keep,
+                beam_size=beam_size,
+                init_from=init_from,
+                fresh=fresh,
+                device=device,
+                threads=threads,
+                on_event=view.show,
+                on_download=show_download,
+                on_progress=show,
+            )
+            if done.training.stopped_by is None:
+                runs = [Run(done.training.run), *done.teachers]
+                load = LoadOptions(on_warning=screen.warn)
+                comparison = compare(runs, "validation", load=load, on_progress=show)
+    except KeyboardInterrupt:  # before or after the training, which handles signals itself
+        pass
+    if done is None or comparison is None:
+        number = None if done is None else done.training.stopped_by
+        _end_by_signal(number or signal.SIGINT, "stopped", screen, view, context)
+    screen.say(f"distilled pairs: {done.folder}")
+    print_comparison(comparison)
+    _warn_of_worse_teachers(comparison, screen)
+
+
+def _warn_of_worse_teachers(comparison: RunComparison, screen: Screen) -> None:
+    for teacher, scores in list(zip(comparison.runs, comparison.scores, strict=True))[1:]:
+        bleu = scores.differences[0]
+        if bleu.verdict == "worse":
+            values = f"{bleu.score.value:.1f} and {bleu.baseline.value:.1f} BLEU"
+            screen.warn(f"the teacher {teacher.run} translates worse than its student: {values}")

@@ -9,9 +9,16 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
-from ptenmt.cli import formatting
-from ptenmt.cli.console import Screen
-from ptenmt.cli.formatting import counted, duration
+from ptenmt.cli.console import (
+    Screen,
+    counted,
+    duration,
+    epochs_done,
+    mixture,
+    num_epochs,
+    shown_perplexity,
+    steps_of_epochs,
+)
 from ptenmt.config import Config
 from ptenmt.runs.history import metric_name, metric_value
 from ptenmt.training import events
@@ -70,7 +77,7 @@ class TrainingView:
             case events.TrainingStarted():
                 self._training_started(event)
             case events.StageStarted():
-                sources = formatting.mixture(event.pairs)
+                sources = mixture(event.pairs)
                 self._screen.say(f"sources from epoch {event.epoch} on: {sources}")
             case events.Warned():
                 self._screen.warn(event.message)
@@ -108,11 +115,11 @@ class TrainingView:
 
     def _training_started(self, event: events.TrainingStarted) -> None:
         self._started = event
-        steps = formatting.steps_of_epochs(event.steps_per_epoch, "step")
+        steps = steps_of_epochs(event.steps_per_epoch, "step")
         self._screen.say(f"{event.parameters:,} parameters, {steps}")
         if event.resumed_from is not None:
             place = _place(event.epoch, event.step_in_epoch)
-            epochs = formatting.num_epochs(event.total_steps, event.steps_per_epoch)
+            epochs = num_epochs(event.total_steps, event.steps_per_epoch)
             self._screen.say(f"resuming after {place} of {epochs}, from {event.resumed_from}", "bold")
         if event.is_over:
             self._screen.say(f"nothing left to do: {_how_to_continue(event)}, or use --fresh")
@@ -166,8 +173,8 @@ class TrainingView:
             left = counted(event.patience_left, "validation")
             patience = f"patience: {left} left" if event.patience_left else "patience exhausted"
         assert self._started is not None, "TrainingStarted comes first"
-        epochs = formatting.epochs_done(step, self._started.steps_per_epoch, self._started.total_steps)
-        quality = f"perplexity {formatting.shown_perplexity(scores.loss)}"
+        epochs = epochs_done(step, self._started.steps_per_epoch, self._started.total_steps)
+        quality = f"perplexity {shown_perplexity(scores.loss)}"
         if scores.bleu is not None and scores.chrf is not None:
             quality = f"BLEU {scores.bleu:.1f}  chrF {scores.chrf:.1f}"
         parts = [

@@ -1,4 +1,24 @@
-"""``ptenmt translate``."""
+"""``ptenmt translate`` and ``ptenmt backtranslate``.
+
+Args:
+    texts: Sentences; standard input by default, or for a single -.
+    n_best: Write the N best translations of each text: rank, score and translation, separated by tabs. Raises
+        the beam size to N unless --beam-size is given.
+    max_length: Maximum number of tokens of a translation.
+    prefix: Target prefix: what every translation starts with.
+    alternatives: Show the N most probable next tokens after the prefix, each with its completion and
+        probability, in the format of --n-best; tokens of less than 1 % of the first one's probability are
+        left out.
+    glossary: Terms and their translations, a pair a line, separated by a tab; equal: not translated.
+    input_file: Translate this file, plain or .gz.
+    output_file: Write the translations to this file, complete or not at all; -: standard output.
+    skip_invalid: Write an empty line for input that is not valid UTF-8 instead of stopping.
+    raw: Keep the spacing of the training corpus: 'well .' instead of 'well.'
+    as_json: Write a JSON object for each text: source, translation, raw, score, tokens, alternatives,
+        milliseconds, is_complete, is_retried, is_split, detected, unknown, confidence (quality estimation:
+        the expected sentence chrF / 100), words with their probabilities.
+    interactive: Prompt for sentences, with line editing and history; default at a terminal without TEXT.
+"""
 
 import sys
 from collections.abc import Iterable
@@ -11,13 +31,14 @@ from typing import Annotated
 import typer
 
 from ptenmt.cli import options
-from ptenmt.cli.console import Screen, load_tensorflow
-from ptenmt.cli.formatting import model_label
+from ptenmt.cli.console import Screen, counted, load_tensorflow, model_label
 from ptenmt.cli.translation_job import Destination, TranslationJob, TranslationView, run_job
 from ptenmt.config.schema import MAX_ALTERNATIVES
 from ptenmt.data.readers import Lines, opened_lines
-from ptenmt.runs import find_run
+from ptenmt.data.text import language_name
+from ptenmt.runs import Choice, Run, find_run
 from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.translation.engine import EngineName
 from ptenmt.translation.safeguards.glossary import Glossary
 from ptenmt.translation.translator import Translator, uses_keras
 
@@ -26,126 +47,31 @@ _file_option = partial(typer.Option, rich_help_panel="Files")
 _format_option = partial(typer.Option, rich_help_panel="Output format")
 
 
-_Texts = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="TEXT...",
-        callback=options.as_text,
-        help="Sentences; standard input by default, or for a single -.",
-    ),
-]
-_NBest = Annotated[
-    int | None,
-    options.search(
-        metavar="N",
-        help=(
-            "Write the N best translations of each text: rank, score and translation, separated "
-            "by tabs. Raises the beam size to N unless --beam-size is given."
-        ),
-    ),
-]
-_MaxLength = Annotated[
-    int | None,
-    options.search(
-        metavar="N", show_default="grows with the source", help="Maximum number of tokens of a translation."
-    ),
-]
-_Prefix = Annotated[
-    str,
-    options.search(
-        metavar="TEXT",
-        show_default=False,
-        callback=options.as_text,
-        help="Target prefix: what every translation starts with.",
-    ),
-]
-_Alternatives = Annotated[
-    int | None,
-    options.search(
-        min=1,
-        max=MAX_ALTERNATIVES,
-        metavar="N",
-        help=(
-            "Show the N most probable next tokens after the prefix, each with its completion and "
-            "probability, in the format of --n-best; tokens of less than 1 % of the first one's "
-            "probability are left out."
-        ),
-    ),
-]
-_TranslateGlossary = Annotated[
-    Path | None,
-    typer.Option(
-        "--glossary",
-        metavar="FILE",
-        show_default=False,
-        help=("Terms and their translations, a pair a line, separated by a tab; equal: not translated."),
-    ),
-]
-_InputFile = Annotated[
-    Path | None, _file_option("--input", "-i", metavar="FILE", help="Translate this file, plain or .gz.")
-]
-_OutputFile = Annotated[
-    Path | None,
-    _file_option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="Write the translations to this file, complete or not at all; -: standard output.",
-    ),
-]
-_SkipInvalid = Annotated[
-    bool,
-    _file_option(
-        "--skip-invalid", help="Write an empty line for input that is not valid UTF-8 instead of stopping."
-    ),
-]
-_Raw = Annotated[
-    bool, _format_option("--raw", help="Keep the spacing of the training corpus: 'well .' instead of 'well.'")
-]
-_AsJson = Annotated[
-    bool,
-    _format_option(
-        "--json",
-        help=(
-            "Write a JSON object for each text: source, translation, raw, score, tokens, "
-            "alternatives, milliseconds, is_complete, is_retried, is_split, detected, unknown, "
-            "confidence (quality estimation: the expected sentence chrF / 100), words with their "
-            "probabilities."
-        ),
-    ),
-]
-_Interactive = Annotated[
-    bool,
-    _format_option(
-        "--interactive",
-        help=("Prompt for sentences, with line editing and history; default at a terminal without TEXT."),
-    ),
-]
-
-
 def translate(
     screen: Screen,
     context: typer.Context,
-    texts: _Texts = None,
+    texts: Annotated[list[str] | None, typer.Argument(metavar="TEXT...", callback=options.as_text)] = None,
     run: options.RunName = None,
     checkpoint: options.WhichWeights = "best",
     engine: options.WhichEngine = "auto",
     device: options.Device = "cpu",
     threads: options.Threads = None,
     beam_size: options.BeamSize = None,
-    n_best: _NBest = None,
-    max_length: _MaxLength = None,
-    prefix: _Prefix = "",
-    alternatives: _Alternatives = None,
-    glossary: _TranslateGlossary = None,
+    n_best: Annotated[int | None, options.search(metavar="N")] = None,
+    max_length: Annotated[
+        int | None, options.search(metavar="N", show_default="grows with the source")
+    ] = None,
+    prefix: Annotated[str, options.search(metavar="TEXT", show_default=False, callback=options.as_text)] = "",
+    alternatives: Annotated[int | None, options.search(min=1, max=MAX_ALTERNATIVES, metavar="N")] = None,
+    glossary: Annotated[Path | None, typer.Option(metavar="FILE", show_default=False)] = None,
     overrides: options.DecodingOverrides = None,
-    input_file: _InputFile = None,
-    output_file: _OutputFile = None,
+    input_file: Annotated[Path | None, _file_option("--input", "-i", metavar="FILE")] = None,
+    output_file: Annotated[Path | None, _file_option("--output", "-o", metavar="FILE")] = None,
     resume: options.Resume = False,
-    skip_invalid: _SkipInvalid = False,
-    raw: _Raw = False,
-    as_json: _AsJson = False,
-    interactive: _Interactive = False,
+    skip_invalid: Annotated[bool, _file_option("--skip-invalid")] = False,
+    raw: Annotated[bool, _format_option("--raw")] = False,
+    as_json: Annotated[bool, _format_option("--json")] = False,
+    interactive: Annotated[bool, _format_option("--interactive")] = False,
 ) -> None:
     """Translate sentences: arguments, a file, standard input, or interactively.
 
@@ -165,23 +91,20 @@ def translate(
     files = {"TEXT": texts, "--input": input_file, "--output": output_file}
     options.refuse_together({"--interactive": interactive, **files})
     terms = None if glossary is None else Glossary.read(glossary)
-    found = find_run(run, "translation")
+    directory = find_run(run, "translation")
     flags = {"beam_size": beam_size, "num_hypotheses": n_best, "max_length": max_length}
-    decoding = options.chosen_decoding(found.config().decoding, overrides, flags)
+    decoding = options.chosen_decoding(directory.config().decoding, overrides, flags)
     # Opened before the model is loaded, to report a missing file at once.
     file = opened_lines(
         input_file or Path("-"), skip_invalid=skip_invalid, keeps_returns=True, hint=_INVALID_HINT
     )
     with nullcontext(texts) if texts else file as lines, destination.locked():
         destination.warn_of_leftover(screen)
-        trained = TrainedModel.load(found, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
-        if uses_keras(engine, trained.config):
-            load_tensorflow(screen)
+        trained, translator = _load(screen, directory, checkpoint, engine, device, threads)
         screen.name_model(model_label(trained))
-        translator = Translator.from_trained_model(trained, engine, device=device, threads=threads)
         if as_json and translator.calibration() is None and translator.engine.name != "keras":
             screen.warn(
-                f"no confidence or words: fit one with ptenmt evaluate --calibrate --run {found.path}"
+                f"no confidence or words: fit one with ptenmt evaluate --calibrate --run {directory.path}"
             )
         num_best = decoding.num_hypotheses
         job = TranslationJob(
@@ -202,6 +125,16 @@ def translate(
         _translate_lines(screen, job, lines, destination, is_typed, context)
 
 
+def _load(
+    screen: Screen, run: Run, checkpoint: Choice, engine: EngineName, device: str, threads: int | None
+) -> tuple[TrainedModel, Translator]:
+    """Load a run to translate, as the options say."""
+    trained = TrainedModel.load(run, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
+    if uses_keras(engine, trained.config):
+        load_tensorflow(screen)
+    return trained, Translator.from_trained_model(trained, engine, device=device, threads=threads)
+
+
 def _translate_lines(
     screen: Screen,
     job: TranslationJob,
@@ -217,3 +150,75 @@ def _translate_lines(
     given = lines if isinstance(lines, Lines) else None
     view = TranslationView(screen, given, is_shown=given is not None and shows_progress)
     run_job(job, lines, destination, view, options.resume_command(context, add="--resume"))
+
+
+_ONE = "decoding.num_hypotheses=1"
+_SAMPLED = ["decoding.beam_size=1", "decoding.top_k=0"]
+
+
+def backtranslate(
+    screen: Screen,
+    context: typer.Context,
+    run: options.RunOfReverse,
+    input_file: Annotated[Path, typer.Option("--input", "-i", metavar="FILE")],
+    output_file: Annotated[Path, typer.Option("--output", "-o", metavar="FILE")],
+    checkpoint: options.WhichWeights = "best",
+    engine: options.WhichEngine = "auto",
+    device: options.Device = "cpu",
+    threads: options.Threads = None,
+    sample: Annotated[bool, options.search("--sample")] = False,
+    beam_size: options.BeamSize = None,
+    overrides: options.DecodingOverrides = None,
+    min_score: Annotated[float | None, typer.Option(max=0, metavar="X", show_default="all")] = None,
+    max_words: Annotated[int, typer.Option(min=1, metavar="N")] = 100,
+    skip_invalid: Annotated[bool, typer.Option("--skip-invalid")] = False,
+    resume: options.Resume = False,
+) -> None:
+    """Translate text of a target language back, to train a model on it: back-translation.
+
+    The run translates in the reverse direction of the future model. Each line of the output is a synthetic
+    source, the original line and the score of the translation, its mean log-probability per token, separated
+    by tabs: name the file in data.train, with a tag. Lines that are empty, too long or in another language
+    are left out, and those whose translation is truncated. Sampling with the same decoding.seed gives the
+    same file.
+
+    Example: ptenmt backtranslate --run english-portuguese --input mono.en.gz --output bt.tsv.gz
+
+    Example: ptenmt backtranslate --run english-portuguese -i mono.en.gz -o bt.tsv.gz --sample --min-score -2
+
+    Args:
+        input_file: Text in the run's source language, a sentence a line; .gz too.
+        output_file: The pairs, complete or not at all: .tsv or .tsv.gz.
+        sample: Sample each token from the model's distribution instead of searching for the most probable
+            translation; restrict it with --set decoding.top_k=10.
+        min_score: Leave out pairs that score below X, for example -1.
+        max_words: Leave out lines of more words.
+        skip_invalid: Leave out lines that are not valid UTF-8, instead of stopping.
+    """
+    from ptenmt.translation.backtranslation import EMPTY, FOREIGN, PAIRS, BackTranslation, left_out  # NumPy
+
+    options.refuse_together({"--sample": sample, "--beam-size": beam_size})
+    options.require_pairs_file(output_file)
+    destination = Destination(file=output_file, input_file=input_file, resume=resume)
+    directory = find_run(run)
+    overrides = [_ONE, *(_SAMPLED if sample else []), *(overrides or [])]
+    decoding = options.chosen_decoding(directory.config().decoding, overrides, {"beam_size": beam_size})
+    hint = "save the file as UTF-8, or leave out such lines with --skip-invalid"
+    with opened_lines(input_file, skip_invalid=skip_invalid, hint=hint) as lines, destination.locked():
+        destination.warn_of_leftover(screen)
+        trained, translator = _load(screen, directory, checkpoint, engine, device, threads)
+        job = BackTranslation(
+            translator=translator.with_options(**asdict(decoding)),
+            weights=trained.info.checksum,
+            max_words=max_words,
+            min_score=min_score,
+            on_warning=screen.warn,
+        )
+        view = TranslationView(screen, lines, is_shown=True)
+        command = options.resume_command(context, add="--resume")
+        counts = run_job(job, lines, destination, view, command, left_out)
+    if 2 * counts[FOREIGN] > counts.total() - counts[EMPTY]:
+        name = language_name(translator.config.data.languages[0])
+        screen.warn(f"most lines are not in {name}, from which the run translates")
+    described = f"; left out: {left_out(counts)}" if left_out(counts) else ""
+    screen.say(f"{counted(counts[PAIRS], 'pair')} in {output_file}{described}")

@@ -15,8 +15,7 @@ import typer
 
 from ptenmt._version import __version__
 from ptenmt.atomic_files import json_text, output_errors
-from ptenmt.cli.console import Screen, standard_output
-from ptenmt.cli.formatting import counted, duration
+from ptenmt.cli.console import Screen, counted, duration, standard_output
 from ptenmt.data.readers import Lines
 from ptenmt.data.text import language_name
 from ptenmt.errors import ConfigError, OutputError, PtenmtError
@@ -49,16 +48,22 @@ _SPLIT = "texts with a sentence too long for the model, which was split"
 def _json_facts(translation: Translation) -> dict[str, Any]:
     """A translation as ``--json`` writes it, without the carriage return of a line end."""
 
-    def ranked(each: Translation) -> dict[str, Any]:
-        text = each.text.removesuffix("\r")
-        facts = {"translation": text, "raw": each.raw, "score": each.score, "tokens": each.tokens}
-        return facts if each.probability is None else {**facts, "probability": each.probability}
+    def ranked(hypothesis: Translation) -> dict[str, Any]:
+        text = hypothesis.text.removesuffix("\r")
+        facts = {
+            "translation": text,
+            "raw": hypothesis.raw,
+            "score": hypothesis.score,
+            "tokens": hypothesis.tokens,
+        }
+        return facts if hypothesis.probability is None else {**facts, "probability": hypothesis.probability}
 
     return {
         "source": translation.source.removesuffix("\r"),
         **ranked(translation),
         "alternatives": [
-            {**ranked(each), "is_complete": each.is_complete} for each in translation.alternatives
+            {**ranked(alternative), "is_complete": alternative.is_complete}
+            for alternative in translation.alternatives
         ],
         "milliseconds": round(translation.milliseconds, 3),
         **{name: getattr(translation, name) for name in _SHOWN_IN_JSON},
@@ -147,9 +152,9 @@ class TranslationJob:
                 raise ConfigError(f"every next token would continue the last word of {self.prefix!r}", hint)
             best, *others = alternatives
             milliseconds = 1000 * (time.perf_counter() - began)
-            found = replace(best, alternatives=others, milliseconds=milliseconds)
-            on_done([found])
-            yield [found]
+            translation = replace(best, alternatives=others, milliseconds=milliseconds)
+            on_done([translation])
+            yield [translation]
 
     def facts(self) -> dict[str, Any]:
         """Facts that the translations depend on, besides the texts."""
@@ -216,7 +221,7 @@ class Destination:
 
     @contextmanager
     def opened(
-        self, texts: Iterator[str], job: "TranslationJob | BackTranslation"
+        self, texts: Iterator[str], job: "TranslationJob | BackTranslation", screen: Screen
     ) -> Iterator[StreamOutput | ResumableOutput]:
         """Open the output, or raise OutputError; texts that are translated already are skipped."""
         if self.file is None:
@@ -233,6 +238,8 @@ class Destination:
         else:
             try:
                 with open_resumable(self.file, job.facts(), texts, resume=self.resume) as output:
+                    if self.resume and not output.num_saved:
+                        screen.say(f"nothing to resume for {self.file}: starting from the first line")
                     yield output
             except ResumeError as error:
                 hint = "leave out --resume to start from the first line"
@@ -251,8 +258,8 @@ def _descriptor(file: Path) -> int | None:
     """The open descriptor that a path names; replacing the file behind it would lose its content."""
     if str(file) == "/dev/stderr":
         return 2
-    found = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d+)", str(file))
-    return int(found[1]) if found else None
+    descriptor = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d+)", str(file))
+    return int(descriptor[1]) if descriptor else None
 
 
 class TranslationView:
@@ -291,12 +298,12 @@ class TranslationView:
         """Count and show these translations."""
         self._num_done += len(translations)
         self._num_bytes += sum(len(translation.source.encode()) + 1 for translation in translations)
-        for each in translations:
-            self._counts[_TRUNCATED] += not each.is_complete
-            self._counts[_SPLIT] += each.is_split
-            self._num_unknown += len(each.unknown)
+        for translation in translations:
+            self._counts[_TRUNCATED] += not translation.is_complete
+            self._counts[_SPLIT] += translation.is_split
+            self._num_unknown += len(translation.unknown)
             if len(self._unknown) <= _SHOWN_WORDS:
-                self._unknown |= dict.fromkeys(each.unknown)
+                self._unknown |= dict.fromkeys(translation.unknown)
         if not self._is_shown or not translations:
             return
         if self._progress is not None:
@@ -358,19 +365,23 @@ class TranslationView:
             if count:
                 yield f"{problem}: {count:,}"
         if self._foreign:
-            found = [
-                f"{language_name(language)}: line {', '.join(map(str, rows[:_SHOWN_WORDS]))}"
-                + ", …" * (len(rows) > _SHOWN_WORDS)
+            listed = [
+                f"{language_name(language)}: line {_first_of(list(map(str, rows)))}"
                 for language, rows in self._foreign.items()
             ]
             total = sum(map(len, self._foreign.values()))
-            yield f"texts in another language: {total:,} ({'; '.join(found)})"
+            yield f"texts in another language: {total:,} ({'; '.join(listed)})"
         if self._unknown:
-            first = [word if word.isprintable() else ascii(word) for word in self._unknown][:_SHOWN_WORDS]
-            shown = [*first, "…"] if len(self._unknown) > _SHOWN_WORDS else first
-            yield f"words outside the model's vocabulary: {self._num_unknown:,} ({', '.join(shown)})"
+            words = [word if word.isprintable() else ascii(word) for word in self._unknown]
+            yield f"words outside the model's vocabulary: {self._num_unknown:,} ({_first_of(words)})"
         if self._lines is not None and self._lines.num_invalid:
             yield f"lines that are not valid UTF-8, left empty: {self._lines.num_invalid:,}"
+
+
+def _first_of(texts: Sequence[str]) -> str:
+    """Some texts in a line; an ellipsis stands for further ones."""
+    shown = [*texts[:_SHOWN_WORDS], "…"] if len(texts) > _SHOWN_WORDS else texts
+    return ", ".join(shown)
 
 
 def run_job(
@@ -391,14 +402,12 @@ def run_job(
     try:
         with (
             _rare_garbage_collection(),
-            destination.opened(stream, job) as output,
+            destination.opened(stream, job, view.screen) as output,
             view.showing(output.num_saved or 0),
         ):
             has_more = None
             if isinstance(texts, Lines) and output.num_saved is None:
                 has_more = texts.has_more
-            if destination.resume and not output.num_saved:
-                view.screen.say(f"nothing to resume for {destination.file}: starting from the first line")
             counts = Counter(output.saved_counts)
             for chunk in job.chunks(stream, view.show, has_more):
                 output.append(chunk.texts, chunk.translations, chunk.counts)

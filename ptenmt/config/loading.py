@@ -132,13 +132,13 @@ def without_paths(value: Any) -> Any:
         return value
     changed: dict[str, Any] = {}
     for option in fields(value):
-        found = getattr(value, option.name)
+        current = getattr(value, option.name)
         if option.metadata.get("storage"):
             changed[option.name] = option.default
         elif option.metadata.get("path"):
-            changed[option.name] = found and Path(found).name
+            changed[option.name] = current and Path(current).name
         else:
-            changed[option.name] = without_paths(found)
+            changed[option.name] = without_paths(current)
     return replace(value, **changed)
 
 
@@ -287,7 +287,9 @@ def _is_number(value: Any) -> bool:
 
 def _entries(kind: type, value: Any, name: str, folder: Path) -> tuple[Any, ...]:
     """One entry or a list of entries; a corpus file may be given by its path alone."""
-    entries = value if isinstance(value, list | tuple) else [] if value is None else [value]
+    if value is None:
+        return ()
+    entries = value if isinstance(value, list | tuple) else [value]
     return tuple(
         _build(
             kind,

@@ -164,8 +164,8 @@ def _tags(*codes: str) -> tuple[Any, ...]:
 
 def _entries(tags: Sequence[Any]) -> list[Any]:
     """The index entries of a language pair, without those that need the Hugging Face hub's library."""
-    found = _index().get_entries(langs=tags, fuzzy_match=True)
-    return [entry for entry in found if entry.ext != "hfds"]
+    entries = _index().get_entries(langs=tags, fuzzy_match=True)
+    return [entry for entry in entries if entry.ext != "hfds"]
 
 
 def _identities(name: str) -> list[Any]:
@@ -264,13 +264,7 @@ def _segments(entry: Any, cache: Any) -> Iterator[tuple[str, str | None]]:
         content = cache.get_entry(entry)
         if entry.is_archive and isinstance(content, Path):
             raise zipfile.BadZipFile("it is neither a zip nor a tar archive")
-        parser = mtdata.parser.Parser(content, ext=entry.in_ext, ent=entry)
-        read_rows = parser.read_tsv  # which, asked for columns, fails at a blank or short row
-        parser.read_tsv = lambda file, cols, **_: (
-            chosen if len(chosen) > 1 else chosen[0]  # of one column it reads texts
-            for row in read_rows(file)
-            for chosen in [[row[column] if column < len(row) else "" for column in cols]]
-        )
+        parser = _parser_class(mtdata)(content, ext=entry.in_ext, ent=entry)
         for first, *others in parser.read_segs(show_pbar=False):  # some have a third part, metadata
             yield first, others[0] if others else None
     except _BROKEN as error:
@@ -285,6 +279,18 @@ def _segments(entry: Any, cache: Any) -> Iterator[tuple[str, str | None]]:
         raise DataError(
             f"corpus {entry.did} cannot be read: {reason}", "choose another corpus or version"
         ) from error
+
+
+def _parser_class(mtdata: Any) -> Any:
+    """Mtdata's parser, but a blank or short row of a .tsv file has empty texts instead of failing."""
+
+    class Parser(mtdata.parser.Parser):  # type: ignore[misc]
+        def read_tsv(self, path: Path, cols: Sequence[int], **_options: Any) -> Iterator[Any]:
+            for row in super().read_tsv(path):
+                texts = [row[column] if column < len(row) else "" for column in cols]
+                yield texts if len(texts) > 1 else texts[0]
+
+    return Parser
 
 
 def _urls(entry: Any) -> list[str]:

@@ -10,13 +10,14 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 from unicodedata import unidata_version
 
+import numpy as np
+
 from ptenmt.config import Config, CorpusFile, DataConfig, TokenizerConfig
 from ptenmt.data import filters
 from ptenmt.data.corpora import corpus_facts, fetch_corpora, read_corpus, stored_pairs
 from ptenmt.data.download import published_tokenizer
-from ptenmt.data.filters import Filter, FilterReport, complete
+from ptenmt.data.filters import Filter, FilterReport, bare_text, complete, digest
 from ptenmt.data.readers import DEMO_FILE, SentencePair, demo_pairs, read_pairs, status
-from ptenmt.data.splits import split_off
 from ptenmt.data.store import Chunk, Entry, NumberedChunk, TextPairs, corpus_cache, in_chunks, write_texts
 from ptenmt.data.text import TextPreparation
 from ptenmt.errors import DataError
@@ -119,15 +120,15 @@ def original_pairs(
     rows = enumerate(corpus.train)  # a subsequence of all prepared pairs
     row, expected = next(rows)
     for (number, originals), (_, chunk, _) in parallel_map(_ChunkWork(data, {}), sources.training_chunks()):
-        found: list[tuple[SentencePair, int | None]] = []
+        numbered: list[tuple[SentencePair, int | None]] = []
         for pair, prepared in zip(originals, _directed(data, chunk), strict=True):
             if prepared in drawn:
                 drawn.remove(prepared)
-                found.append((pair, None))
+                numbered.append((pair, None))
             elif prepared == expected:
-                found.append((pair, row))
+                numbered.append((pair, row))
                 row, expected = next(rows, (row, ("", "")))
-        yield number, found
+        yield number, numbered
     if all(expected):
         raise DataError("the training files have changed since they were read", "run the command again")
 
@@ -182,8 +183,7 @@ def _write_training_pairs(folder: Path, sources: "Sources", seed: int) -> dict[s
             reports[number].add(report)
             yield number, chunk
 
-    has_own = [split for split in _HELD_OUT if sources.splits[split]]
-    given = list(chain.from_iterable(sources.given_pairs(split) or () for split in has_own))
+    given = sources.own_held_out()
     per_chunk = {_OVERLAP: filters.overlap_filter(given)} if given or data.hold_out else {}
     per_chunk |= filters.pair_filters(data)
     drawn: dict[str, list[SentencePair]] = {}
@@ -263,7 +263,7 @@ def _limited(
 def _evenly_spaced(
     pairs: Iterable[SentencePair], limit: int, total: int, first: int = 0
 ) -> Iterator[SentencePair]:
-    """Yield those of ``pairs``, rows ``first`` and following of ``total``, that ``limit`` pairs have."""
+    """Yield the pairs that ``limit`` keeps; they are the rows from ``first`` on of ``total``."""
     share = min(limit, total)
     for row, pair in enumerate(pairs, start=first):
         if row * share // total < (row + 1) * share // total:
@@ -373,6 +373,11 @@ class Sources:
                 pairs.append(pair)
         return pairs
 
+    def own_held_out(self) -> list[SentencePair]:
+        """Read the validation and test pairs that have files of their own."""
+        own = [split for split in _HELD_OUT if self.splits[split]]
+        return list(chain.from_iterable(self.given_pairs(split) or () for split in own))
+
 
 def raw_training_pairs(data: DataConfig) -> Iterator[SentencePair]:
     """Read the training pairs, unprepared and in their own direction."""
@@ -409,3 +414,57 @@ def _require_pairs(split: str, pairs: Sized, removed: Mapping[str, int] | None =
             "give other files, or set data.hold_out to false"
         )
     raise DataError(f"no {split} pair is left (removed: {counts})", hint=hint)
+
+
+_SPARE_CANDIDATES = 1_000
+
+
+def split_off(
+    read: Callable[[], Iterable[Chunk]], sizes: Mapping[str, int], seed: int
+) -> dict[str, list[SentencePair]]:
+    """Draw pairs for validation or test; returned by split, they are still among all pairs.
+
+    Pairs are ranked by a hash of seed and text, so that neither their order nor other pairs change a pair's
+    rank. A pair is drawn once, however often it occurs, and no two splits share a side of a pair, compared
+    without case, punctuation and spaces. ``read`` reads all pairs, without empty ones; it is called once, or
+    a few times if many share a side. Of each split the wanted number is drawn,
+    but at least 1 and at most a tenth of the different pairs.
+    """
+    num_candidates = 2 * sum(sizes.values()) + _SPARE_CANDIDATES
+    while sizes:
+        ranked, num_different = _first_ranked(read(), seed, num_candidates, 10 * max(sizes.values()))
+        are_all = len(ranked) < num_candidates
+        drawn = {}
+        wanted = {split: max(1, min(size, num_different // 10)) for split, size in sizes.items()}
+        for split, count in wanted.items():
+            drawn[split] = ranked[:count]
+            taken = [{bare_text(pair[side]) for pair in drawn[split]} for side in (0, 1)]
+            ranked = [pair for pair in ranked if all(bare_text(pair[at]) not in taken[at] for at in (0, 1))]
+        if are_all or all(len(drawn[split]) == count for split, count in wanted.items()):
+            return drawn
+        num_candidates *= 4
+    return {}
+
+
+def _first_ranked(
+    chunks: Iterable[Chunk], seed: int, limit: int, most_counted: int
+) -> tuple[list[SentencePair], int]:
+    """Return the first different pairs by rank, and their total number, exact up to ``most_counted``."""
+    best: dict[int, SentencePair] = {}
+    different: set[int] = set()
+    highest = (1 << 64) - 1
+    for chunk, ranks in parallel_map(partial(_ranks, seed), chunks):
+        if len(different) < most_counted:
+            different.update(ranks.tolist())
+        for row in np.flatnonzero(ranks <= highest).tolist():
+            best[int(ranks[row])] = chunk[row]
+        if len(best) > 2 * limit:
+            best = {kept: best[kept] for kept in sorted(best)[:limit]}
+            highest = max(best)
+    return [best[rank] for rank in sorted(best)[:limit]], len(different)
+
+
+def _ranks(seed: int, chunk: Chunk) -> np.ndarray:
+    """Return the rank of each pair, uint64 [pairs]."""
+    texts = (f"{seed}\t{source.casefold()}\t{target.casefold()}" for source, target in chunk)
+    return np.frombuffer(b"".join(map(digest, texts)), ">u8").astype(np.uint64)

@@ -241,16 +241,16 @@ def published_tokenizer(
     cache = platformdirs.user_cache_path("ptenmt")
     folder = cache / PurePosixPath(urlsplit(url).path).name.removesuffix(".zip")
     archive = folder.with_name(f"{folder.name}.zip")
-    found = _tokenizer_below(folder)
-    if found and sha256 is None:
-        return found
+    tokenizer = _tokenizer_below(folder)
+    if tokenizer and sha256 is None:
+        return tokenizer
     try:
         with exclusive(folder.with_name(f"{folder.name}.lock")):
-            found = _tokenizer_below(folder)
-            if found is None or (sha256 is not None and not is_complete(archive, sha256)):
+            tokenizer = _tokenizer_below(folder)
+            if tokenizer is None or (sha256 is not None and not is_complete(archive, sha256)):
                 fetch(url, archive, sha256=sha256, on_progress=on_progress)
-                found = _unpacked_tokenizer(archive, folder)
-            return found
+                tokenizer = _unpacked_tokenizer(archive, folder)
+            return tokenizer
     except OSError as error:
         raise DownloadError(
             f"cannot write {error.filename or cache}: {error.strerror or error}",
@@ -260,15 +260,15 @@ def published_tokenizer(
 
 def _tokenizer_below(folder: Path) -> Path | None:
     """``folder`` itself, or the one below it that the published archive contains."""
-    found = sorted([*folder.glob(_VOCABULARY), *folder.glob(f"*/{_VOCABULARY}")])
-    return found[0].parents[1] if found else None
+    vocabularies = sorted([*folder.glob(_VOCABULARY), *folder.glob(f"*/{_VOCABULARY}")])
+    return vocabularies[0].parents[1] if vocabularies else None
 
 
 def _unpacked_tokenizer(archive: Path, folder: Path) -> Path:
     try:
         unpack_zip(archive, folder)
-        found = _tokenizer_below(folder)
-        if found is None:
+        tokenizer = _tokenizer_below(folder)
+        if tokenizer is None:
             shutil.rmtree(folder)
             raise DownloadError(
                 f"{archive} contains no tokenizer: {_VOCABULARY} is missing", hint="check tokenizer.url"
@@ -276,4 +276,4 @@ def _unpacked_tokenizer(archive: Path, folder: Path) -> Path:
     except DownloadError:
         archive.unlink(missing_ok=True)  # or the next run would find the same bad file
         raise
-    return found
+    return tokenizer

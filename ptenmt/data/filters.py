@@ -63,7 +63,7 @@ class Removed:
 
     count: int = 0
     examples: list[SentencePair] = field(default_factory=list)
-    """Those of the lowest hash, whatever the order in which pairs are added."""
+    """The pairs of the lowest hash, whatever the order in which pairs are added."""
 
     def __post_init__(self) -> None:
         self.examples = [(source, target) for source, target in self.examples]  # JSON has lists
@@ -92,7 +92,7 @@ class FilterReport:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "FilterReport":
         """Return a report that was written with ``asdict``."""
-        removed = {name: Removed(**each) for name, each in values["removed"].items()}
+        removed = {name: Removed(**counted) for name, counted in values["removed"].items()}
         return cls(**{**values, "removed": removed, "unescaped": Removed(**values["unescaped"])})
 
     def unescape(self, chunk: Chunk) -> Chunk:
@@ -157,7 +157,8 @@ def pair_filters(data: DataConfig) -> dict[str, Filter]:
     options = data.filters
     filters: dict[str, Filter] = {}
     if words := options.max_words:
-        filters[f"over {words} word{'s' * (words > 1)}"] = partial(_each_side, partial(_has_few_words, words))
+        unit = "word" if words == 1 else "words"
+        filters[f"over {words} {unit}"] = partial(_each_side, partial(_has_few_words, words))
     if ratio := options.max_length_ratio:
         filters[f"length ratio over {ratio}"] = partial(_each_pair, partial(_have_similar_lengths, ratio))
     if length := options.max_word_length:
@@ -260,11 +261,11 @@ def _differ(source: str, target: str) -> bool:
 
 
 def _have_same_numbers(source: str, target: str) -> bool:
-    found = _NUMBER.findall(source), _NUMBER.findall(target)
-    if found[0] == found[1]:
+    written = _NUMBER.findall(source), _NUMBER.findall(target)
+    if written[0] == written[1]:
         return True
     joined = [_NUMBER.findall(_THOUSANDS_SIGN.sub("", text)) for text in (source, target)]
-    for sides in (found, joined):  # 13.31 is 13:31, which may be no hour
+    for sides in (written, joined):  # 13.31 is 13:31, which may be no hour
         if len({frozenset(int(digits) for digits, _ in side) for side in sides}) == 1:
             return True
     sources, targets = ({_number(digits, bool(hour)) for digits, hour in side} for side in joined)
@@ -292,8 +293,8 @@ def _addresses(text: str) -> set[str]:
     text = text.casefold()
     if "://" not in text and "@" not in text and "www." not in text:
         return set()
-    found = (address.rpartition("://")[2].removeprefix("www.") for address in _ADDRESS.findall(text))
-    return {address.rstrip("/") for address in found} - {""}
+    bare = (address.rpartition("://")[2].removeprefix("www.") for address in _ADDRESS.findall(text))
+    return {address.rstrip("/") for address in bare} - {""}
 
 
 def _have_same_balance(source: str, target: str) -> bool:

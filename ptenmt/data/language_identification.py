@@ -66,12 +66,12 @@ class LanguageCheck:
         return np.array([language_found is None for language_found in self.foreign(texts, language)], bool)
 
     def foreign(self, texts: Sequence[str], language: str) -> list[str | None]:
-        """Return of each text its language, if it is surely not in this one."""
+        """Return the language of each text that is surely not in this one, None for other texts."""
         scores, scales = self.scores(texts)
         log_odds = scores.max(axis=1, initial=-np.inf) - scores[:, self.languages.index(language)]
         is_sure = (log_odds >= _MIN_LOG_ODDS) & (log_odds * scales >= _MIN_EVIDENCE)
         best = scores.argmax(axis=1)
-        return [self.languages[each] if sure else None for each, sure in zip(best, is_sure, strict=True)]
+        return [self.languages[column] if sure else None for column, sure in zip(best, is_sure, strict=True)]
 
     def scores(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return py3langid's log-posteriors, float32 [texts, languages], and what divided them, [texts]."""
@@ -85,14 +85,14 @@ class LanguageCheck:
         starts = (np.cumsum(lengths) - lengths)[order]
         num_longer = np.cumsum(np.bincount(lengths)[::-1])[::-1][1:]  # than each position
         states = np.zeros(len(texts), np.int64)
-        found = [np.empty(0, np.int64)]  # text * features + feature
+        occurrences = [np.empty(0, np.int64)]  # text * features + feature
         for position, num in enumerate(num_longer.tolist()):
             letters = content[starts[:num] + position]
             states[:num] = self._next_state[self._first_row[states[:num]] + letters]
             features = self._feature[states[:num]]
             hits = np.flatnonzero(features >= 0)
-            found.append(order[hits] * len(self._weights) + features[hits])
-        places, counts = np.unique(np.concatenate(found), return_counts=True)
+            occurrences.append(order[hits] * len(self._weights) + features[hits])
+        places, counts = np.unique(np.concatenate(occurrences), return_counts=True)
         rows, features = np.divmod(places, len(self._weights))
         weighted = self._weights[features].astype(np.float32)  # [text-feature pairs, languages]
         weighted *= np.log1p(counts, dtype=np.float32)[:, None]

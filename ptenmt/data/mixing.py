@@ -22,8 +22,8 @@ from ptenmt.errors import DataError
 class Mixture:
     """How many pairs of each source an epoch reads.
 
-    ``sizes`` are the numbers of pairs of the sources. ``stages`` has of each stage its first epoch, from 0,
-    and the number of pairs of each source per epoch: above its size, some or all are read several times.
+    ``sizes`` are the numbers of pairs of the sources. ``stages`` has the first epoch of each stage, from
+    0, and the number of pairs of each source per epoch: above its size, some or all are read several times.
     """
 
     names: tuple[str, ...]
@@ -50,8 +50,9 @@ class Mixture:
         removed = {report.name: report.num_removed for report in reports}
         for name in chain.from_iterable([stage.mix for stage in data.stages] or [weights]):
             if not available[name]:
-                count, largest = max((n, each) for each, n in (removed.get(name) or {"": 0}).items())
-                most = f" ({largest!r} removed {count:,})" if count else ""
+                by_filter = removed.get(name, {})
+                largest = max(by_filter, key=by_filter.__getitem__, default="")
+                most = f" ({largest!r} removed {by_filter[largest]:,})" if by_filter.get(largest) else ""
                 raise DataError(
                     f"filters and limits leave no pair of {name}{most}",
                     "loosen the section data.filters, raise data.limit, or leave the file out",
@@ -110,8 +111,8 @@ class Mixture:
         """
         if self.stages == ((0, self.sizes),) and not (by_source and len(self.sizes) > 1):
             return pairs
-        facts = [pairs, self.stages] + [self.sizes] * by_source
-        return json_checksum(facts)
+        facts = [pairs, self.stages]
+        return json_checksum([*facts, self.sizes] if by_source else facts)
 
 
 def _counts(mix: Mapping[str, float], available: Mapping[str, int]) -> tuple[int, ...]:

@@ -83,8 +83,8 @@ def mask(text: str) -> tuple[str, list[str]]:
     Returns the text, and the entities: the n-th is that of the n-th placeholder. One that occurs several
     times has one placeholder. ``unmask`` restores the text from both.
     """
-    found = _in_order(_entities(text))
-    return _replaced(text, found, PLACEHOLDERS), found
+    entities = _in_order(_entities(text))
+    return _replaced(text, entities, PLACEHOLDERS), entities
 
 
 def unmask(text: str, entities: Sequence[str]) -> str:
@@ -157,4 +157,4 @@ def _in_order(entities: Sequence[str]) -> list[str]:
 
 def _replaced(text: str, entities: Sequence[str], placeholders: Sequence[str]) -> str:
     symbols = dict(zip(entities, placeholders, strict=False))
-    return entity_pattern().sub(lambda found: symbols.get(found[0], found[0]), text) if symbols else text
+    return entity_pattern().sub(lambda entity: symbols.get(entity[0], entity[0]), text) if symbols else text

@@ -155,7 +155,8 @@ class TextPairs(Sequence[SentencePair]):
 
 def write_texts(folder: Path, chunks: Iterable[NumberedChunk], num_files: int) -> TextPairs:
     """Write the pairs of several files, one after the other, to an empty folder; raises OSError."""
-    sizes, checksum = [0] * num_files, hashlib.sha256()
+    sizes = [0] * num_files
+    checksum = hashlib.sha256()
     with ragged_writer(folder, "source") as append_source, ragged_writer(folder, "target") as append_target:
         for number, chunk in chunks:
             append_source(packed_texts(source for source, _ in chunk))
@@ -228,28 +229,28 @@ class CorpusCache:
             index = json.loads((folder / _INDEX).read_text(encoding="utf-8"))
             if any(_state(folder / name) != state for name, state in index["files"].items()):
                 return None
-            found = Entry(folder, dict(index["facts"]))
+            entry = Entry(folder, dict(index["facts"]))
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
         with contextlib.suppress(OSError):  # a read-only cache
             os.utime(folder)
-        return found
+        return entry
 
     def entry(self, kind: Kind, key: Any, build: Build) -> Entry:
         """Return the entry for ``key``; build it if there is none, or raise OutputError.
 
         ``key`` is everything that the entry depends on, as JSON values; the program's own code is added.
         """
-        if found := self.find(kind, key):
-            return found
+        if entry := self.find(kind, key):
+            return entry
         folder = self.folder / _name(kind, key)
         hint = "make room or fix the permissions there, or set data.cache_dir to another folder"
         with output_errors(f"write the prepared corpus to {self.folder}", hint):
             with exclusive(self._lock(folder.name)):
-                if not (found := self.find(kind, key)):  # nor did another process build it meanwhile
-                    found = Entry(folder, _written(folder, build))
+                if not (entry := self.find(kind, key)):  # nor did another process build it meanwhile
+                    entry = Entry(folder, _written(folder, build))
             self._remove_unused()
-        return found
+        return entry
 
     def _lock(self, name: str) -> Path:
         return self.folder / f".{name}.lock"

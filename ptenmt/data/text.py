@@ -113,8 +113,12 @@ def lowers_typed(data: DataConfig) -> bool:
 def preparation_differences(data: DataConfig, wanted: DataConfig) -> list[str]:
     """What differs between two configs in the direction and the form of their text."""
     form, other = (
-        {"direction": "→".join(each.languages), **preparation_options(each), "lowercase": lowers_typed(each)}
-        for each in (data, wanted)
+        {
+            "direction": "→".join(config.languages),
+            **preparation_options(config),
+            "lowercase": lowers_typed(config),
+        }
+        for config in (data, wanted)
     )
     return [f"{name} {form[name]}, not {value}" for name, value in other.items() if form[name] != value]
 
@@ -206,7 +210,7 @@ def repair_wordpiece(text: str) -> str:
     text = _apply(_PIECES_TO_TOKENS, text)
     if " . " not in text:
         return text
-    return _INITIALS.sub(lambda found: found[0].replace(" ", ""), text)
+    return _INITIALS.sub(lambda initials: initials[0].replace(" ", ""), text)
 
 
 def _apply(rules: _Rules, text: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ptenmt.data.download import fetch
 from ptenmt.errors import DataError, did_you_mean
-from ptenmt.native_libraries import load_tensorflow
+from ptenmt.processes import load_tensorflow
 from ptenmt.progress import OnDownload
 
 load_tensorflow()

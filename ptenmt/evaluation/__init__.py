@@ -1,20 +1,7 @@
 """Scores of translations with confidence intervals, significance tests, and error analysis."""
 
-from ptenmt.evaluation.evaluation import Evaluation, evaluate
-from ptenmt.evaluation.published_test_sets import list_test_sets
-from ptenmt.evaluation.sweep import Sweep, SweepSetting, sweep
-from ptenmt.evaluation.systems import LoadOptions
-from ptenmt.scoring.scores import Score
-from ptenmt.scoring.test_set import EvaluationFiles
-
-__all__ = [
-    "Evaluation",
-    "EvaluationFiles",
-    "LoadOptions",
-    "Score",
-    "Sweep",
-    "SweepSetting",
-    "evaluate",
-    "list_test_sets",
-    "sweep",
-]
+from ptenmt.evaluation.comparison import Sweep as Sweep, SweepSetting as SweepSetting, sweep as sweep
+from ptenmt.evaluation.evaluation import Evaluation as Evaluation, evaluate as evaluate
+from ptenmt.evaluation.systems import LoadOptions as LoadOptions
+from ptenmt.evaluation.test_set import EvaluationFiles as EvaluationFiles, list_test_sets as list_test_sets
+from ptenmt.scores import Score as Score

@@ -1,24 +1,27 @@
 """Reliability checks: what must hold of every run's translations, tried on its own test sentences.
 
-The same sentences always give the same cases.
+The same sentences always give the same cases. Robustness scores the translations of all of them with noise.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from html import escape
 from itertools import groupby
 from operator import itemgetter
 from random import Random
 from xml.etree import ElementTree
 
-from ptenmt.data.augmentation import capitalized
-from ptenmt.data.placeholders import find_entities, in_notation
+from ptenmt.data.augmentation import CASES, NOISES, capitalized
+from ptenmt.data.placeholders import PLACEHOLDERS, find_entities, in_notation, mask_pair
 from ptenmt.data.readers import SentencePair
+from ptenmt.data.text import lowers_typed
 from ptenmt.evaluation.error_analysis import max_repeats
-from ptenmt.evaluation.reliability import Reliability
+from ptenmt.evaluation.systems import Reliability, System
+from ptenmt.evaluation.test_set import TestSet
 from ptenmt.progress import OnProgress
-from ptenmt.scoring.scores import MetricName, Scorer
-from ptenmt.scoring.test_set import TestSet
+from ptenmt.scores import MetricName, Scorer
+from ptenmt.tokenizers import UNK
 from ptenmt.tokenizers.words import word_pattern
 from ptenmt.translation import Translator
 from ptenmt.translation.markup import Elements, Fragment, move_markup, num_shared, text_of
@@ -73,7 +76,7 @@ def run_checks(
     rows = range(0, len(test_set), -(-len(test_set) // _NUM_SENTENCES))
     pairs = [((test_set.sources or [])[row], test_set.references_of(row)[0]) for row in rows]
     checks: list[Check] = []
-    for check in filter(lambda each: each.num_cases, _Cases(translator, pairs).checks()):
+    for check in filter(lambda check: check.num_cases, _Cases(translator, pairs).checks()):
         checks.append(check)
         on_progress(f"checking {check.name}", len(checks), len(checks) + 1)
     if reliability is not None:
@@ -111,12 +114,15 @@ class _Cases:
             yield _share("no loops", 0.99, self._loops())
             for name, change in (("capitals", str.upper), ("Title Case", capitalized)):
                 yield self._score(f"{name}: chrF", "chrF", self._translate(map(change, self._sources)), -2)
-        found = self._translate(_WITHOUT_WORDS)
-        unchanged = ((text, each, text == each) for text, each in zip(_WITHOUT_WORDS, found, strict=True))
+        translations = self._translate(_WITHOUT_WORDS)
+        unchanged = (
+            (text, translation, text == translation)
+            for text, translation in zip(_WITHOUT_WORDS, translations, strict=True)
+        )
         yield _share("texts without words, unchanged", 1.0, unchanged)
 
     def _translate(self, texts: Iterable[str], translator: Translator | None = None) -> list[str]:
-        return [found.text for found in (translator or self._translator).translate(texts)]
+        return [translation.text for translation in (translator or self._translator).translate(texts)]
 
     def _score(self, name: str, metric: MetricName, translations: Sequence[str], threshold: float) -> Check:
         """The difference of a score from that of the sentences as they are; chrF is lower-cased."""
@@ -132,16 +138,20 @@ class _Cases:
         kept: list[_Case] = []
         aligned: list[_Case] = []
         moved = move_markup(self._translator, translations, spans)
-        for each, of_source, (of_target, *_) in zip(translations, spans, moved, strict=True):
+        for translation, of_source, (of_target, *_) in zip(translations, spans, moved, strict=True):
             shown = tagged(of_source), tagged(of_target)
-            wanted, found = map(_nesting, shown)
-            kept += [(*shown, found.count(tag) == 1 and text_of(of_target) == each.text) for tag in wanted]
+            wanted, nested = map(_nesting, shown)
+            kept += [
+                (*shown, nested.count(tag) == 1 and text_of(of_target) == translation.text) for tag in wanted
+            ]
             inside, inside_target = _elements(of_source), _elements(of_target)
-            alignment = align(self._translator, each.source).of_words()
-            columns, rows = _words(each.source), _words(alignment.translation)
+            alignment = align(self._translator, translation.source).of_words()
+            columns, rows = _words(translation.source), _words(alignment.translation)
             for (begin, end), weights in zip(rows, alignment.weights, strict=True):
                 column = columns[max(range(len(columns)), key=weights.__getitem__)]
-                if alignment.translation == each.text and any(map(str.isalnum, each.text[begin:end])):
+                if alignment.translation == translation.text and any(
+                    map(str.isalnum, translation.text[begin:end])
+                ):
                     elements = {element for path in inside[slice(*column)] for element in path}
                     aligned += [(*shown, element in inside_target[begin]) for element in elements]
         yield _share("tags, kept and nested", 1.0, kept)
@@ -157,8 +167,8 @@ class _Cases:
             groups.append(rows[:size])
             rows = rows[size:]
         texts = [" ".join(self._sources[row] for row in group) for group in groups]
-        for text, found, group in zip(texts, self._translate(texts), groups, strict=True):
-            yield text, found, found == " ".join(self._alone[row] for row in group)
+        for text, translation, group in zip(texts, self._translate(texts), groups, strict=True):
+            yield text, translation, translation == " ".join(self._alone[row] for row in group)
 
     def _entities(self, entities: Sequence[str], chance: Random) -> tuple[list[_Case], list[str]]:
         """One to three in each sentence, between its words, numbers next to each other; and what is left."""
@@ -169,14 +179,19 @@ class _Cases:
             for entity in chosen:
                 words.insert(place or chance.randint(1, len(words) - 1), entity)
             texts.append(" ".join(words))
-            added.append([in_notation(each, self._translator.config.data.languages) for each in chosen])
+            added.append([in_notation(entity, self._translator.config.data.languages) for entity in chosen])
         cases: list[_Case] = []
-        for text, found, chosen, alone in zip(texts, self._translate(texts), added, self._alone, strict=True):
-            is_clean = _num_digits(found) == _num_digits(alone) + sum(map(_num_digits, chosen))
-            cases += [(text, found, is_clean and _joined(found).count(_joined(each)) == 1) for each in chosen]
+        for text, translation, chosen, alone in zip(
+            texts, self._translate(texts), added, self._alone, strict=True
+        ):
+            is_clean = _num_digits(translation) == _num_digits(alone) + sum(map(_num_digits, chosen))
+            cases += [
+                (text, translation, is_clean and _joined(translation).count(_joined(entity)) == 1)
+                for entity in chosen
+            ]
             for entity in chosen:
-                found = found.replace(entity, "", 1)
-            rest.append(" ".join(found.split()))
+                translation = translation.replace(entity, "", 1)
+            rest.append(" ".join(translation.split()))
         return cases, rest
 
     def _glossary(self) -> Iterator[Check]:
@@ -189,16 +204,16 @@ class _Cases:
         parts = {part: term for part, term in parts.items() if part.casefold() not in known}
         glossary = Glossary(parts | terms)
         wanted = [[term for _, term in glossary.find(source)] for source in self._sources]
-        texts = [source for source, each in zip(self._sources, wanted, strict=True) if each]
-        found = self._translate(texts, self._translator.with_glossary(glossary))
-        cases = list(zip(texts, found, filter(None, wanted), strict=True))
+        texts = [source for source, translation in zip(self._sources, wanted, strict=True) if translation]
+        translations = self._translate(texts, self._translator.with_glossary(glossary))
+        cases = list(zip(texts, translations, filter(None, wanted), strict=True))
         applied = (
-            (text, each, each.count(term) == of_text.count(term))
-            for text, each, of_text in cases
+            (text, translation, translation.count(term) == of_text.count(term))
+            for text, translation, of_text in cases
             for term in of_text
         )
         yield _share("terms of a glossary, applied", 0.98, applied)
-        whole = ((text, each, "Zpart" not in each) for text, each, _ in cases)
+        whole = ((text, translation, "Zpart" not in translation) for text, translation, _ in cases)
         yield _share("no terms inside words", 1.0, whole)
 
     def _loops(self) -> Iterator[_Case]:
@@ -210,8 +225,8 @@ class _Cases:
         for word in words:
             numbers = (str(self._random.randint(1, 999)) for _ in range(self._random.randint(5, 20)))
             texts.append(f"{word.capitalize()}: {', '.join(numbers)}.")
-        for text, found in zip(texts, self._translate(texts), strict=True):
-            yield text, found, max_repeats(found) < max(_MIN_REPEATS, max_repeats(text) + 1)
+        for text, translation in zip(texts, self._translate(texts), strict=True):
+            yield text, translation, max_repeats(translation) < max(_MIN_REPEATS, max_repeats(text) + 1)
 
 
 def _num_digits(text: str) -> int:
@@ -247,9 +262,10 @@ def random_markup(sentence: str, chance: Random, most_tags: int = 3, most_words:
         crosses = any(begin < start < end < stop or start < begin < stop < end for start, stop in chosen)
         if not crosses and any(map(str.isalnum, sentence[begin:end])):
             chosen.add((begin, end))
-    ranges = sorted(chosen, key=lambda each: (each[0], -each[1]))
+    ranges = sorted(chosen, key=lambda span: (span[0], -span[1]))
     paths = [
-        tuple(n for n, (begin, end) in enumerate(ranges) if begin <= at < end) for at in range(len(sentence))
+        tuple(number for number, (begin, end) in enumerate(ranges) if begin <= at < end)
+        for at in range(len(sentence))
     ]
     grouped = groupby(zip(sentence, paths, strict=True), itemgetter(1))
     return [("".join(char for char, _ in group), path) for path, group in grouped]
@@ -281,3 +297,69 @@ def _elements(spans: Sequence[Fragment]) -> list[Elements]:
 
 def _words(text: str) -> list[tuple[int, int]]:
     return [word.span() for word in word_pattern().finditer(text)]
+
+
+CLEAN = "no noise"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoiseScores:
+    """The scores of translations of sources with noise, against references with the same noise."""
+
+    noise: str
+    """The option in ``data.augment``; for the row to compare with ``no noise``."""
+    num_changed: int
+    num_pairs: int
+    bleu: float
+    chrf: float
+    bleu_drop: float
+    """By how much BLEU is lower than without noise; negative: it is higher."""
+    chrf_drop: float
+
+
+def score_robustness(system: System, test_set: TestSet, on_progress: OnProgress) -> list[NoiseScores]:
+    """Translate a test set, whose sources must be known, without noise and under each noise.
+
+    All sources are translated as users' text; of several references the first counts. Capitals are left out
+    for a run that lower-cases its input, and placeholders for one whose tokenizers do not know them.
+    """
+    data = test_set.data
+    references = [test_set.references_of(row)[0] for row in range(len(test_set))]
+    pairs = list(zip(test_set.sources or [], references, strict=True))
+    config, tokenizers = system.trained.config, system.trained.tokenizers
+    left_out = set(CASES) if lowers_typed(data) or config.tokenizer.kind == "wordpiece" else set()
+    if UNK in tokenizers.source.encode(PLACEHOLDERS)[0]:
+        left_out.add("placeholders")
+    known = set(pairs)
+
+    def report(noise: str, _activity: str, done: int, total: int) -> None:
+        on_progress(f"with {noise}", done, total)
+
+    results: list[NoiseScores] = []
+    for name in (CLEAN, *(name for name in NOISES if name not in left_out)):
+        noisy = noisy_pairs(name, pairs)
+        typed = TestSet.from_typed([source for source, _ in noisy], [[target for _, target in noisy]], data)
+        hypotheses, _ = system.translate(typed, partial(report, name))
+        values = Scorer("detokenized", typed.references, ("BLEU", "chrF")).values(hypotheses.texts)
+        clean = results[0] if results else None
+        results.append(
+            NoiseScores(
+                noise=name,
+                num_changed=sum(pair not in known for pair in noisy),
+                num_pairs=len(noisy),
+                bleu=values["BLEU"],
+                chrf=values["chrF"],
+                bleu_drop=clean.bleu - values["BLEU"] if clean else 0.0,
+                chrf_drop=clean.chrf - values["chrF"] if clean else 0.0,
+            )
+        )
+    return results
+
+
+def noisy_pairs(name: str, pairs: list[SentencePair]) -> list[SentencePair]:
+    """Return all pairs with one noise, always the same."""
+    if name == "placeholders":  # without those that training puts between words
+        return [mask_pair(*pair) for pair in pairs]
+    if name not in NOISES:
+        return pairs
+    return [NOISES[name](*pair, Random(f"{name} {row}")) for row, pair in enumerate(pairs)]

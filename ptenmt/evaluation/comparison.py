@@ -1,22 +1,26 @@
-"""Several runs side by side: sizes, training, best validation, and scores on the same pairs."""
+"""Several runs side by side: sizes, training, scores on the same pairs; and several settings of one run."""
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from ptenmt.config import TaskName
 from ptenmt.config.loading import flat_options, without_paths
+from ptenmt.config.schema import NO_SAMPLING
 from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.errors import RunError
-from ptenmt.evaluation.evaluation import held_out_test_set
+from ptenmt.evaluation.evaluation import EvaluationRequest, held_out_test_set
 from ptenmt.evaluation.systems import LoadOptions, SearchFacts, System
+from ptenmt.evaluation.test_set import EvaluationFiles
 from ptenmt.progress import OnProgress
 from ptenmt.runs import Run, find_run
 from ptenmt.runs.history import History
 from ptenmt.runs.weights import list_weights
-from ptenmt.scoring.scores import Difference, Scorer
+from ptenmt.scores import SIGNIFICANCE_LEVEL, Difference, MetricName, Scorer
 
 _SPLITS = ("train", "validation", "test")
 _METRICS = ("bleu", "chrf", "loss", "accuracy")
@@ -94,21 +98,23 @@ def compare(
     """
     if len(runs) < 2:
         raise RunError("comparing takes two runs or more", "ptenmt info lists the runs")
-    found = list(map(find_run, runs))
-    names = Counter(run.name for run in {run.path.absolute(): run for run in found}.values())
-    summaries = [_summarize(run, run.name if names[run.name] == 1 else str(run.path)) for run in found]
+    directories = list(map(find_run, runs))
+    names = Counter(run.name for run in {run.path.absolute(): run for run in directories}.values())
+    summaries = [_summarize(run, run.name if names[run.name] == 1 else str(run.path)) for run in directories]
     values = {name: [summary.options[name] for summary in summaries] for name in summaries[0].options}
     return RunComparison(
         runs=summaries,
-        differences={name: each for name, each in values.items() if any(value != each[0] for value in each)},
+        differences={
+            name: of_runs for name, of_runs in values.items() if any(value != of_runs[0] for value in of_runs)
+        },
         splits_that_differ=[
             name for name in _SPLITS if len({summary.fingerprints.get(name) for summary in summaries}) > 1
         ],
         without_weights=[
-            summary.run for run, summary in zip(found, summaries, strict=True) if not run.has_weights
+            summary.run for run, summary in zip(directories, summaries, strict=True) if not run.has_weights
         ],
         split=split,
-        scores=[] if split is None else _score(found, split, load or LoadOptions(), on_progress),
+        scores=[] if split is None else _score(directories, split, load or LoadOptions(), on_progress),
     )
 
 
@@ -117,18 +123,18 @@ def _score(
 ) -> list[RunScores]:
     test_set = held_out_test_set(runs[0], split, load)
     scorer = Scorer("detokenized", test_set.references)
-    found = []
+    results = []
     for run in runs:
         hypotheses, search = System.load(run, load).translate(test_set, on_progress)
-        found.append((scorer.statistics(hypotheses.texts), search))
-    baseline = found[0][0]
+        results.append((scorer.statistics(hypotheses.texts), search))
+    baseline = results[0][0]
     return [
         RunScores(
             differences=scorer.differences(statistics, baseline),
             search=search,
             sentences_per_second=len(test_set) / search.seconds,
         )
-        for statistics, search in found
+        for statistics, search in results
     ]
 
 
@@ -157,4 +163,104 @@ def _summarize(run: Run, name: str) -> RunSummary:
         best_step=None if best is None else best["step"],
         validation={} if best is None else {metric: best["validation"].get(metric) for metric in _METRICS},
         task=config.task,
+    )
+
+
+BEAM_SIZES = (1, 2, 4, 8)
+LENGTH_PENALTIES = (0.0, 0.6, 1.0, 1.4)
+_BLEU: MetricName = "BLEU"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepSetting:
+    """One beam size and length penalty, and the results."""
+
+    beam_size: int
+    length_penalty: float | None
+    """None: greedy search does not use one."""
+    bleu: float
+    seconds: float
+    p_value: float | None
+    """Of the paired bootstrap test against the best setting; None: no difference."""
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether it is significantly worse than the best (uncorrected for multiple tests)."""
+        return self.p_value is not None and self.p_value < SIGNIFICANCE_LEVEL
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep:
+    """What ``ptenmt evaluate --sweep`` found."""
+
+    name: str
+    pairs_name: str
+    num_pairs: int
+    engine: str
+    signature: str
+    settings: list[SweepSetting]
+    """By beam size, then length penalty; greedy search occurs once."""
+    best: SweepSetting
+    """The one with the highest BLEU; among equals, the one with the smaller beam."""
+
+    @property
+    def fastest(self) -> SweepSetting:
+        """The fastest setting that is not significantly worse than the best."""
+        return min(
+            (setting for setting in self.settings if not setting.is_worse),
+            key=lambda setting: setting.seconds,
+        )
+
+
+def sweep(
+    run: str | Path | Run | None = None,
+    split: HeldOutSplit = "validation",
+    *,
+    files: EvaluationFiles | None = None,
+    load: LoadOptions | None = None,
+    beam_sizes: Sequence[int] = BEAM_SIZES,
+    length_penalties: Sequence[float] = LENGTH_PENALTIES,
+    on_progress: OnProgress = lambda _activity, _done, _total: None,
+) -> Sweep:
+    """Translate with every combination of beam size and length penalty, and compare the BLEU scores.
+
+    Arguments and errors are those of ``evaluate``; a choice made on the test pairs biases their scores, and
+    sampling options have no effect. A beam size of 1 is greedy search, which has no length penalty.
+    """
+    request = EvaluationRequest.prepare(run, split, files or EvaluationFiles(), load or LoadOptions())
+    system, test_set = request.load(), request.test_set
+    scorer = Scorer("detokenized", test_set.references, (_BLEU,))
+    pairs = product(sorted(set(beam_sizes)), [None, *sorted(set(length_penalties))])
+    combinations = [(beams, penalty) for beams, penalty in pairs if (beams == 1) == (penalty is None)]
+
+    def report(number: int, _activity: str, done: int, total: int) -> None:
+        on_progress("sweeping", number * total + done, len(combinations) * total)
+
+    statistics, scores, seconds = [], [], []
+    for number, (beams, penalty) in enumerate(combinations):
+        options = {"beam_size": beams} if penalty is None else {"beam_size": beams, "length_penalty": penalty}
+        variant = replace(system, translator=system.translator.with_options(**options, **NO_SAMPLING))
+        hypotheses, search = variant.translate(test_set, partial(report, number))
+        statistics.append(scorer.statistics(hypotheses.texts))
+        scores.append(scorer.values(hypotheses.texts)[_BLEU])
+        seconds.append(search.seconds)
+    best = max(range(len(combinations)), key=lambda number: (scores[number], -combinations[number][0]))
+    settings = [
+        SweepSetting(
+            beam_size=beams,
+            length_penalty=penalty,
+            bleu=scores[number],
+            seconds=seconds[number],
+            p_value=scorer.differences(statistics[number], statistics[best])[0].p_value,
+        )
+        for number, (beams, penalty) in enumerate(combinations)
+    ]
+    return Sweep(
+        name=system.trained.run.name,
+        pairs_name=request.pairs_name,
+        num_pairs=len(test_set),
+        engine=system.translator.engine.name,
+        signature=scorer.signature(_BLEU),
+        settings=settings,
+        best=settings[best],
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ptenmt.scoring.scores import Score, Scorer, Statistics
+from ptenmt.scores import Score, Scorer, Statistics
 from ptenmt.tokenizers import UNK, Tokenizer
 from ptenmt.tokenizers.words import word_pattern
 
@@ -154,9 +154,11 @@ def analyse_errors(
     The scorer and its statistics are those of the detokenized hypotheses; ``sources`` are the words of the
     same sentences, None if they or the run's vocabulary are unknown.
     """
-    ranked = sorted(sentences, key=lambda each: (each.score, -len(each.hypothesis), each.row))
+    ranked = sorted(sentences, key=lambda sentence: (sentence.score, -len(sentence.hypothesis), sentence.row))
     num_worst = min(NUM_EXAMPLES, (len(sentences) + 1) // 2)
-    best = sorted(ranked[num_worst:], key=lambda each: (-each.score, -len(each.hypothesis), each.row))
+    best = sorted(
+        ranked[num_worst:], key=lambda sentence: (-sentence.score, -len(sentence.hypothesis), sentence.row)
+    )
     return ErrorAnalysis(
         breakdowns=[
             _divided(title, values, scorer, statistics)
@@ -202,7 +204,8 @@ def _values(
     if sources is None:
         missing = dict.fromkeys(_SCALES, "no run is given, so the vocabulary is unknown")
         return missing | {"source length": [len(text.split()) for text in texts]}
-    counts, most = sources.training_counts or {}, _SCALES["word rarity"][1][-1]
+    counts = sources.training_counts or {}
+    most = _SCALES["word rarity"][1][-1]
     rarest = [min((counts.get(word.lower(), 0) for word in words), default=most) for words in sources.words]
     return {
         "source length": [len(text.split()) for text in sources.texts],
@@ -249,9 +252,11 @@ def find_degenerate_outputs(sentences: Sequence[EvaluatedSentence]) -> list[Dege
     for name, (definition, applies) in _DEGENERATE.items():
         if name == "copied" and not knows_sources:
             continue
-        found = list(filter(applies, sentences))
-        first = found[:_MAX_DEGENERATE_EXAMPLES]
-        outputs.append(DegenerateOutputs(name=name, definition=definition, count=len(found), examples=first))
+        matching = list(filter(applies, sentences))
+        first = matching[:_MAX_DEGENERATE_EXAMPLES]
+        outputs.append(
+            DegenerateOutputs(name=name, definition=definition, count=len(matching), examples=first)
+        )
     return outputs
 
 

@@ -10,7 +10,7 @@ from ptenmt.data.corpus import HeldOutSplit, load_corpus, load_split
 from ptenmt.data.store import fingerprint
 from ptenmt.data.text import spacing
 from ptenmt.errors import ConfigError, PtenmtError, RunError
-from ptenmt.evaluation.checks import Check, run_checks
+from ptenmt.evaluation.checks import Check, NoiseScores, run_checks, score_robustness
 from ptenmt.evaluation.error_analysis import (
     ErrorAnalysis,
     EvaluatedSentence,
@@ -19,15 +19,19 @@ from ptenmt.evaluation.error_analysis import (
     count_words,
 )
 from ptenmt.evaluation.minimal_pairs import MinimalPairResults, translate_minimal_pairs
-from ptenmt.evaluation.published_test_sets import with_test_set
-from ptenmt.evaluation.reliability import Reliability, calibrate
-from ptenmt.evaluation.robustness import NoiseScores, score_robustness
-from ptenmt.evaluation.systems import LoadOptions, SearchFacts, System, teacher_forced
+from ptenmt.evaluation.systems import LoadOptions, Reliability, SearchFacts, System, calibrate, teacher_forced
+from ptenmt.evaluation.test_set import (
+    PLAIN_TEXT,
+    TOKENIZED_TEXT,
+    EvaluationFiles,
+    Hypotheses,
+    TestSet,
+    with_test_set,
+)
 from ptenmt.progress import OnProgress
 from ptenmt.runs import Run, check_task, find_run
 from ptenmt.runs.history import perplexity
-from ptenmt.scoring.scores import BaselineComparison, MetricName, Score, Scorer, Statistics, TextForm
-from ptenmt.scoring.test_set import PLAIN_TEXT, TOKENIZED_TEXT, EvaluationFiles, Hypotheses, TestSet
+from ptenmt.scores import BaselineComparison, MetricName, Score, Scorer, Statistics, TextForm
 from ptenmt.tokenizers import load_tokenizers
 
 SENTENCE_METRIC: MetricName = "chrF2++"
@@ -69,7 +73,7 @@ class Evaluation:
     minimal_pairs: MinimalPairResults | None = None
     """None without a model, or for other languages than Portuguese and English."""
     robustness: list[NoiseScores] | None = None
-    """The scores without noise and under each; None: not asked for."""
+    """The scores without noise and under each noise; None: not asked for."""
     reliability: Reliability | None = None
     """Of the confidences; None: the run has no calibration."""
     checks: list[Check] | None = None
@@ -121,14 +125,14 @@ def json_facts(value: Any) -> Any:
     if is_dataclass(value):
         return {name: json_facts(getattr(value, name)) for name in _names(value)}
     if isinstance(value, dict):
-        return {name: json_facts(each) for name, each in value.items()}
+        return {name: json_facts(entry) for name, entry in value.items()}
     if isinstance(value, list | tuple):
         return [json_facts(entry) for entry in value]
     return value
 
 
 def _names(value: Any) -> list[str]:
-    properties = [name for name, each in vars(type(value)).items() if isinstance(each, property)]
+    properties = [name for name, attribute in vars(type(value)).items() if isinstance(attribute, property)]
     return [*(field.name for field in fields(value)), *properties]
 
 
@@ -150,20 +154,22 @@ class EvaluationRequest:
         """Find the run and read the test set; errors as of ``evaluate``."""
         has_references = bool(files.references or files.test_set)
         needs_no_run = run is None and files.hypotheses is not None and has_references
-        found = None if needs_no_run else find_run(run, "translation")
-        data, is_lowercase = TOKENIZED_TEXT if files.is_tokenized else PLAIN_TEXT, False
-        if found is not None:
-            config = found.config()
+        directory = None if needs_no_run else find_run(run, "translation")
+        if directory is not None:
+            config = directory.config()
             data, is_lowercase = config.data, config.has_lowercase_text
+        else:
+            data = TOKENIZED_TEXT if files.is_tokenized else PLAIN_TEXT
+            is_lowercase = False
         if files.test_set is not None:
             files = with_test_set(files, data)
         if files.is_tokenized and spacing(data) == "none":
             raise ConfigError("--tokenized: the corpus of this run is plain text", "leave it out")
-        if files.references or found is None:
+        if files.references or directory is None:
             test_set = TestSet.from_files(files, data, is_lowercase=is_lowercase)
-            return cls(run=found, split=None, files=files, test_set=test_set, options=options)
-        test_set = held_out_test_set(found, split, options)
-        return cls(run=found, split=split, files=files, test_set=test_set, options=options)
+            return cls(run=directory, split=None, files=files, test_set=test_set, options=options)
+        test_set = held_out_test_set(directory, split, options)
+        return cls(run=directory, split=split, files=files, test_set=test_set, options=options)
 
     @property
     def name(self) -> str:
@@ -247,7 +253,8 @@ def evaluate(
         ExportError: The engine cannot express the model.
         ConfigError: The arguments contradict each other.
     """
-    files, load = files or EvaluationFiles(), load or LoadOptions()
+    files = files or EvaluationFiles()
+    load = load or LoadOptions()
     if files.hypotheses is not None:
         needing = {"--robustness": with_robustness, "--calibrate": with_calibration, "--checks": with_checks}
         _check_hypotheses_alone(load, baseline, needing)

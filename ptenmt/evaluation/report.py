@@ -371,11 +371,13 @@ def write_data_report(reports: Sequence[FilterReport], data: DataConfig, file: P
     options = [(name, show_value(value)) for name, value in asdict(data.filters).items()]
     table = Table(title="Options of data.filters", header=("option", "value"), rows=options)
     sections.append(ReportSection.of_table(table, is_folded=True))
+    direction = f"{data.source_language} → {data.target_language}"
+    if data.reverse:
+        direction += ", trained in reverse"
     page = render(
         form,
         title=f"Training data: {total.num_left:,} of {total.num_read:,} pairs",
-        subtitle=f"{data.source_language} → {data.target_language}{', trained in reverse' * data.reverse} · "
-        f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        subtitle=f"{direction} · {datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         sections=sections,
     )
     write_text(file, page)

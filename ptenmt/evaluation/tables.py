@@ -3,15 +3,14 @@
 from collections.abc import Iterator, Sequence
 
 from ptenmt.data.filters import FilterReport
-from ptenmt.evaluation.checks import Check
+from ptenmt.evaluation.checks import Check, NoiseScores
+from ptenmt.evaluation.comparison import Sweep, SweepSetting
 from ptenmt.evaluation.error_analysis import MIN_PAIRS, Breakdown, ErrorAnalysis
 from ptenmt.evaluation.evaluation import Evaluation
 from ptenmt.evaluation.minimal_pairs import MinimalPairResults
-from ptenmt.evaluation.robustness import NoiseScores
-from ptenmt.evaluation.sweep import Sweep, SweepSetting
 from ptenmt.inspection.figures import Table
 from ptenmt.runs.history import NOTHING
-from ptenmt.scoring.scores import SIGNIFICANCE_LEVEL, BaselineComparison
+from ptenmt.scores import SIGNIFICANCE_LEVEL, BaselineComparison
 
 _NUM_UNKNOWN_SHOWN = 10
 _NOISES = {
@@ -23,7 +22,6 @@ _NOISES = {
     "drop_end_punctuation": "without the full stop, question or exclamation mark at their end",
     "symbols": "with one to three emoji or other symbols at their end or beginning",
     "placeholders": "with URLs, numbers and the like replaced by placeholders",
-    "join": "two or three of them as one",
 }
 
 
@@ -112,10 +110,10 @@ def files_table(reports: Sequence[FilterReport]) -> Table:
 def filters_table(reports: Sequence[FilterReport]) -> Table:
     """How many pairs each filter removed from each training file."""
     rows = [
-        (name, report.name, f"{found.count:,}", f"{found.count / report.num_read:.2%}")
+        (name, report.name, f"{removed.count:,}", f"{removed.count / report.num_read:.2%}")
         for name in FilterReport.total(reports).affected
         for report in reports
-        if (found := report.affected.get(name))
+        if (removed := report.affected.get(name))
     ]
     header = ("filter", "file", "pairs", "share")
     return Table(title="Removed by filter", header=header, rows=rows, numbers={2, 3})
@@ -133,12 +131,12 @@ def scores_table(evaluation: Evaluation) -> Table:
     for score in evaluation.scores:
         how = f"{score.text}: {score.signature.replace('|', ' ')}"
         rows.append((score.name, f"{score.value:.2f}", f"{score.low:.2f}–{score.high:.2f}", how))
-    if (found := evaluation.reliability) is not None:
-        how = f"its mean; mean sentence chrF / 100: {found.chrf:.4f}"
+    if (reliability := evaluation.reliability) is not None:
+        how = f"its mean; mean sentence chrF / 100: {reliability.chrf:.4f}"
         rows += [
-            ("confidence", f"{found.confidence:.4f}", "", how),
-            ("calibration error", f"{found.calibration_error:.4f}", "", "ECE, ten bins of equal size"),
-            ("rank correlation", f"{found.rank_correlation:.3f}", "", "Spearman, with sentence chrF"),
+            ("confidence", f"{reliability.confidence:.4f}", "", how),
+            ("calibration error", f"{reliability.calibration_error:.4f}", "", "ECE, ten bins of equal size"),
+            ("rank correlation", f"{reliability.rank_correlation:.3f}", "", "Spearman, with sentence chrF"),
         ]
     if evaluation.search is not None:
         how = f"sentences/s: {evaluation.search.description}"
@@ -156,14 +154,14 @@ def comparison_table(comparison: BaselineComparison) -> Table:
     """Every score beside the baseline's."""
     rows = [
         (
-            each.score.name,
-            f"{each.score.value:.2f}",
-            f"{each.baseline.value:.2f}",
-            f"{each.score.value - each.baseline.value:+.2f}",
-            each.formatted_p(),
-            f"{each.score.text}: {each.verdict}",
+            difference.score.name,
+            f"{difference.score.value:.2f}",
+            f"{difference.baseline.value:.2f}",
+            f"{difference.score.value - difference.baseline.value:+.2f}",
+            difference.formatted_p(),
+            f"{difference.score.text}: {difference.verdict}",
         )
-        for each in comparison.differences
+        for difference in comparison.differences
     ]
     header = ("score", "value", "baseline", "difference", "p", "paired bootstrap")
     note = f"A difference is significant where p is below {SIGNIFICANCE_LEVEL}."
@@ -175,8 +173,8 @@ def failures_table(evaluation: Evaluation) -> Table:
     """Everything that the error analysis counts."""
     search, words, pairs = evaluation.search, evaluation.error_analysis.words, evaluation.minimal_pairs
     rows = [
-        (f"{each.name} translations", f"{each.count:,}", each.definition)
-        for each in evaluation.error_analysis.degenerate_outputs
+        (f"{kind.name} translations", f"{kind.count:,}", kind.definition)
+        for kind in evaluation.error_analysis.degenerate_outputs
     ]
     if search is not None:
         rows.append(("truncated translations", f"{search.num_truncated:,}", "length limit reached"))
@@ -204,15 +202,15 @@ def robustness_table(robustness: Sequence[NoiseScores]) -> Table:
     """The scores under each noise, and how much lower they are than without."""
     rows = [
         (
-            each.noise,
-            f"{each.num_changed:,}",
-            f"{each.bleu:.2f}",
-            f"{0 - each.bleu_drop:+.2f}" if number else "",
-            f"{each.chrf:.2f}",
-            f"{0 - each.chrf_drop:+.2f}" if number else "",
-            _NOISES[each.noise],
+            scores.noise,
+            f"{scores.num_changed:,}",
+            f"{scores.bleu:.2f}",
+            f"{0 - scores.bleu_drop:+.2f}" if number else "",
+            f"{scores.chrf:.2f}",
+            f"{0 - scores.chrf_drop:+.2f}" if number else "",
+            _NOISES[scores.noise],
         )
-        for number, each in enumerate(robustness)
+        for number, scores in enumerate(robustness)
     ]
     header = ("noise", "changed", "BLEU", "difference", "chrF", "difference", "sources and references")
     note = "The references have the same noise, except for typos. Differences are from the first row."
@@ -222,12 +220,14 @@ def robustness_table(robustness: Sequence[NoiseScores]) -> Table:
 def checks_table(checks: Sequence[Check]) -> Table:
     """The reliability checks with their thresholds."""
     rows = []
-    for each in checks:
-        form = ".1%" if each.num_passed is not None else ".3f" if each.is_error else "+.2f"
-        passed = "" if each.num_passed is None else f"{each.num_passed:,}"
-        threshold = f"{'≤' if each.is_error else '≥'} {each.threshold:{form}}"
-        verdict = "ok" if each.is_passed else "fails"
-        rows.append((each.name, f"{each.num_cases:,}", passed, f"{each.value:{form}}", threshold, verdict))
+    for check in checks:
+        form = ".3f" if check.is_error else "+.2f"
+        if check.num_passed is not None:
+            form = ".1%"
+        passed = "" if check.num_passed is None else f"{check.num_passed:,}"
+        threshold = f"{'≤' if check.is_error else '≥'} {check.threshold:{form}}"
+        verdict = "ok" if check.is_passed else "fails"
+        rows.append((check.name, f"{check.num_cases:,}", passed, f"{check.value:{form}}", threshold, verdict))
     header = ("check", "cases", "passed", "value", "threshold", "")
     return Table(title="reliability checks", header=header, rows=rows, numbers=range(1, 5))
 

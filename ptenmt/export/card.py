@@ -15,7 +15,7 @@ from ptenmt.data.text import language_name
 from ptenmt.runs import versions
 from ptenmt.runs.history import NOTHING, History
 from ptenmt.runs.trained_model import TrainedModel
-from ptenmt.scoring.scores import Scorer
+from ptenmt.scores import Scorer
 
 CARD_FILE = "README.md"
 """Where Argos Translate, model hubs and people look for a description."""

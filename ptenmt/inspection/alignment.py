@@ -123,10 +123,10 @@ def word_alignment(
         DataError: One of the texts is empty, or the model's translation is.
         ConfigError: There is no such layer or head.
     """
-    found = next(_aligned(inspector, [inspector.read(text, translation)], layer, head))
-    if not found.target_words:
+    pair = next(_aligned(inspector, [inspector.read(text, translation)], layer, head))
+    if not pair.target_words:
         raise DataError(f"the model's translation of {text!r} is empty", "give a translation with --target")
-    return found
+    return pair
 
 
 def word_alignments(
@@ -149,26 +149,26 @@ def word_alignments(
     for begin in range(0, len(texts), BUFFER_SENTENCES):
         buffer = range(begin, min(begin + BUFFER_SENTENCES, len(texts)))
         by_length = sorted(buffer, key=lambda row: len(texts[row]))  # less padding
-        found: dict[int, AlignedPair] = {}
+        aligned: dict[int, AlignedPair] = {}
         for first in range(0, len(by_length), BATCH_SENTENCES):
             rows = by_length[first : first + BATCH_SENTENCES]
             given = None if translations is None else [translations[row] for row in rows]
             readings = inspector.read_all([texts[row] for row in rows], given)
-            found.update(zip(rows, _aligned(inspector, readings, layer, head), strict=True))
-        yield from (found[row] for row in buffer)
+            aligned.update(zip(rows, _aligned(inspector, readings, layer, head), strict=True))
+        yield from (aligned[row] for row in buffer)
 
 
-def alignment_panel(found: AlignedPair) -> HeatMap:
+def alignment_panel(pair: AlignedPair) -> HeatMap:
     """Target words (rows) and source words (columns) with the links marked."""
     return HeatMap(
-        title=f"Word alignment ({found.origin})",
-        values=found.weights,
-        high=max(float(found.weights.max(initial=0)), 1e-6),
+        title=f"Word alignment ({pair.origin})",
+        values=pair.weights,
+        high=max(float(pair.weights.max(initial=0)), 1e-6),
         row_name="target word",
         column_name="source word",
-        row_labels=found.target_words,
-        column_labels=found.source_words,
-        marks=[(target, source) for source, target in found.links],
+        row_labels=pair.target_words,
+        column_labels=pair.source_words,
+        marks=[(target, source) for source, target in pair.links],
     )
 
 

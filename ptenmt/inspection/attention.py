@@ -91,7 +91,7 @@ def attention_weights(inspector: Inspector, text: str, translation: str | None =
 
 
 def attention_panels(
-    found: AttentionWeights, *, block: Block | None = None, layer: int | None = None, head: Head = "all"
+    shown: AttentionWeights, *, block: Block | None = None, layer: int | None = None, head: Head = "all"
 ) -> tuple[str, list[HeatMap]]:
     """A title, and one heat map per head: rows attend, columns are attended to.
 
@@ -99,24 +99,24 @@ def attention_panels(
     the block is cross-attention, or the encoder's of a next-word model; the layer, counted from 1, is that of
     ``default_layer``. Raises ConfigError if there is no such block, layer or head.
     """
-    block = block or ("cross" if found.target_pieces else "encoder")
-    if block != "encoder" and not found.target_pieces:
+    block = block or ("cross" if shown.target_pieces else "encoder")
+    if block != "encoder" and not shown.target_pieces:
         raise ConfigError(f"there is no block {block}: the model is an encoder alone", "--block encoder")
     owner = "encoder" if block == "encoder" else "decoder"
-    layer = found.default_layer(block) if layer is None else layer
-    layer = check_number("layer", layer, found.num_layers(block), owner)
+    layer = shown.default_layer(block) if layer is None else layer
+    layer = check_number("layer", layer, shown.num_layers(block), owner)
     name, seen, palette = _SEEN[block]
-    if not found.target_pieces:
+    if not shown.target_pieces:
         seen = seen.replace("source tokens", "words")
-    heads = chosen_heads(found.weights[weights_name(block, layer)], head)
+    heads = chosen_heads(shown.weights[weights_name(block, layer)], head)
     panels = [
         HeatMap(
             title=of_heads,
             values=values,
             high=float(max(weights.max() for weights in heads.values())),
             palette=palette,
-            row_labels=found.source_pieces if block == "encoder" else found.written_pieces,
-            column_labels=found.target_pieces if block == "self" else found.source_pieces,
+            row_labels=shown.source_pieces if block == "encoder" else shown.written_pieces,
+            column_labels=shown.target_pieces if block == "self" else shown.source_pieces,
         )
         for of_heads, values in heads.items()
     ]
@@ -141,17 +141,17 @@ def check_number(what: str, number: int, count: int, owner: str = "model") -> in
     return number
 
 
-def attention_page(found: AttentionWeights) -> str:
+def attention_page(attention: AttentionWeights) -> str:
     """A self-contained HTML page on which pointing at a token shows what it attends to.
 
     Raises ConfigError without a translation, as of a next-word model.
     """
-    if not found.target_pieces:
+    if not attention.target_pieces:
         raise ConfigError(
             "a page shows a sentence and its translation, and this model does not translate",
             "draw a picture: --output attention.png",
         )
-    sides = {"source": found.source_pieces, "target": found.target_pieces}
+    sides = {"source": attention.source_pieces, "target": attention.target_pieces}
     shown = {side: pieces[:MAX_PAGE_TOKENS] for side, pieces in sides.items()}
     num_source, num_target = (len(pieces) for pieces in shown.values())
     shapes: dict[Block, tuple[int, int]] = {
@@ -161,9 +161,9 @@ def attention_page(found: AttentionWeights) -> str:
     }
     data = {
         **shown,
-        "next": found.written_pieces[:MAX_PAGE_TOKENS],
-        "alignmentLayer": found.default_layer("cross"),
-        "heads": len(found.weights[weights_name("encoder", 1)]),
+        "next": attention.written_pieces[:MAX_PAGE_TOKENS],
+        "alignmentLayer": attention.default_layer("cross"),
+        "heads": len(attention.weights[weights_name("encoder", 1)]),
         "note": " ".join(
             f"Of the {side}, the first {MAX_PAGE_TOKENS} of {len(pieces)} tokens are shown."
             for side, pieces in sides.items()
@@ -171,8 +171,8 @@ def attention_page(found: AttentionWeights) -> str:
         ),
         "weights": {
             block: [
-                _packed(found.weights[weights_name(block, layer)][:, :num_rows, :num_columns])
-                for layer in range(1, found.num_layers(block) + 1)
+                _packed(attention.weights[weights_name(block, layer)][:, :num_rows, :num_columns])
+                for layer in range(1, attention.num_layers(block) + 1)
             ]
             for block, (num_rows, num_columns) in shapes.items()
         },

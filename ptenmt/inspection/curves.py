@@ -45,19 +45,19 @@ def history_plots(
     records = [_RunRecords(run, axis) for run in runs]
     plots = []
     for quantity in quantities or QUANTITIES:
-        found = [record.lines(quantity) for record in records]
+        of_runs = [record.lines(quantity) for record in records]
         lines = [
             replace(
                 line,
                 name=line.name if len(runs) == 1 else f"{run.name}, {line.name}",
                 colour=2 * number + (line.name == "training"),
             )
-            for number, (run, of_run) in enumerate(zip(runs, found, strict=True))
+            for number, (run, of_run) in enumerate(zip(runs, of_runs, strict=True))
             for line in of_run
         ]
         if lines:
             title, unit = _TITLES[quantity]
-            without = [run.name for run, of_run in zip(runs, found, strict=True) if not of_run]
+            without = [run.name for run, of_run in zip(runs, of_runs, strict=True) if not of_run]
             note = f" (not recorded by {', '.join(without)})" if without else ""
             plots.append(LinePlot(title=f"{title}{note}", x_name=axis, y_name=unit, lines=lines))
         elif quantities:
@@ -102,8 +102,8 @@ class _RunRecords:
         """Real target tokens per second of training, without validation and saving."""
         seconds = [point["seconds"]["data"] + point["seconds"]["step"] for point in self._curve]
         return [
-            each["tokens"] / duration
-            for each, duration in zip(self._curve, np.diff(seconds, prepend=0.0), strict=True)
+            point["tokens"] / duration
+            for point, duration in zip(self._curve, np.diff(seconds, prepend=0.0), strict=True)
         ]
 
     def _places(self, records: Sequence[_Record]) -> np.ndarray:
@@ -129,7 +129,7 @@ def schedule_plot(config: Config, steps: int | None = None) -> LinePlot:
     warmup = num_warmup_steps(options, total)
     points = np.linspace(1, total, min(total, _MAX_POINTS)).round()
     at = np.union1d(points, [warmup] if 1 <= warmup <= total else [])
-    rates = learning_rate(at, options, config.model.d_model, total)
+    rates = learning_rate(at, options, config.model.d_model, total, np)
     peak = int(np.argmax(rates))
     return LinePlot(
         title=f"Learning rate ({options.schedule}): {rates[peak]:.4g} at step {at[peak]:,.0f}, "

@@ -33,8 +33,7 @@ from ptenmt.inspection.embeddings import (
 )
 from ptenmt.inspection.figures import Bars, HeatMap, LinePlot, Panel, Table, figure_format
 from ptenmt.inspection.inspector import Inspector
-from ptenmt.inspection.probabilities import RUNNERS_UP, probability_bars, token_probabilities
-from ptenmt.inspection.tokens import token_panels
+from ptenmt.inspection.tokens import RUNNERS_UP, probability_bars, token_panels, token_probabilities
 from ptenmt.runs import Run, find_run
 
 MAX_LABELS = 64
@@ -128,10 +127,10 @@ def save_figure(figure: Figure, file: str | Path, on_warning: Callable[[str], No
     """
     file = Path(file)
     extension, content = figure_format(file), io.BytesIO()
-    with _style(), warnings.catch_warnings(record=True) as found:
+    with _style(), warnings.catch_warnings(record=True) as caught:
         warnings.filterwarnings("always", _MISSING_GLYPH, UserWarning)
         figure.savefig(content, format=extension, dpi=_DPI, bbox_inches="tight", metadata=_UNDATED[extension])
-    for message in dict.fromkeys(str(warning.message) for warning in found):
+    for message in dict.fromkeys(str(warning.message) for warning in caught):
         on_warning(f"{file}: {message}")
     write_bytes(file, content.getvalue())
 

@@ -46,7 +46,7 @@ def nearest_neighbours(
         table = inspector.model.embeddings("encoder" if side == "source" else "decoder")
     table = table / np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1e-12)  # [V, D]
     pieces = inspector.tokenizers.source.pieces if side == "source" else inspector.tokenizers.target.pieces
-    found = []
+    results = []
     for word in words:
         ids = inspector.word_ids(word, side)
         if not ids:
@@ -61,20 +61,22 @@ def nearest_neighbours(
         best = np.argsort(-cosines, kind="stable")[:count]
         best = best[np.isfinite(cosines[best])]
         neighbours = list(zip(pieces(best.tolist()), map(float, cosines[best]), strict=True))
-        found.append(Neighbours(word=word, pieces=pieces(ids), neighbours=neighbours))
-    return found
+        results.append(Neighbours(word=word, pieces=pieces(ids), neighbours=neighbours))
+    return results
 
 
-def neighbour_bars(found: Sequence[Neighbours]) -> list[Bars]:
+def neighbour_bars(results: Sequence[Neighbours]) -> list[Bars]:
     """A bar chart per word."""
     return [
         Bars(
-            title=each.word if each.pieces == [each.word] else f"{each.word} ({' '.join(each.pieces)})",
+            title=result.word
+            if result.pieces == [result.word]
+            else f"{result.word} ({' '.join(result.pieces)})",
             value_name="cosine",
-            names=[piece for piece, _ in each.neighbours],
-            values=[cosine for _, cosine in each.neighbours],
+            names=[piece for piece, _ in result.neighbours],
+            values=[cosine for _, cosine in result.neighbours],
         )
-        for each in found
+        for result in results
     ]
 
 

@@ -131,5 +131,5 @@ class Inspector:
     def _translated(self, sources: Sequence[list[int]]) -> list[list[int]]:
         """The ids of the model's translations; blank for a blank sentence."""
         real = [source for source in sources if source != _BLANK]
-        found = iter(self.translator.best(real) if real else [])
-        return [list(_BLANK) if source == _BLANK else next(found) for source in sources]
+        translated = iter(self.translator.best(real) if real else [])
+        return [list(_BLANK) if source == _BLANK else next(translated) for source in sources]

@@ -66,7 +66,7 @@ class NextWordModel(FromConfig, keras.Model):
     def attention(self, words: Any) -> dict[str, Any]:
         """Return the attention weights over words [B, W]: ``encoder_layer{i}`` [B, H, W, W], i from 1."""
         _, weights = self.encoder.forward(words, self._mask(words))
-        return {f"encoder_layer{i}": each for i, each in enumerate(weights, 1)}
+        return {f"encoder_layer{i}": of_layer for i, of_layer in enumerate(weights, 1)}
 
     def _mask(self, words: Any) -> Any:
         return decoder_mask(words) if self.config.prediction == "causal" else padding_mask(words)

@@ -1,9 +1,132 @@
-"""Whole trainings: a run that is ready to translate, and a student of other runs."""
+"""Whole trainings: a run until it is ready to translate, and a student of other runs.
 
-from ptenmt.native_libraries import load_tensorflow
+``train`` is the loop, then what only the best weights can tell.
+"""
 
-load_tensorflow()  # before a module below imports it
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
-from ptenmt.recipes.training import train  # noqa: E402
+from ptenmt.config import Config, DataConfig
+from ptenmt.data.augmentation import NoisyTexts, tokenizer_symbols
+from ptenmt.data.corpus import load_corpus
+from ptenmt.data.readers import SentencePair
+from ptenmt.errors import PtenmtError
+from ptenmt.evaluation.systems import System, calibrate
+from ptenmt.inspection.alignment import choose_layer
+from ptenmt.model.ctranslate2_model import why_not_ctranslate2
+from ptenmt.processes import load_tensorflow
+from ptenmt.progress import OnDownload
+from ptenmt.runs import Run
+from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
+from ptenmt.runs.weights import list_weights
+from ptenmt.tokenizers import SPECIAL_PIECES, Tokenizer, load_tokenizers
+from ptenmt.training.events import Event, Warned
+from ptenmt.translation import Translator
+from ptenmt.translation.confidence import Calibration
 
-__all__ = ["train"]
+load_tensorflow()  # before the next module imports it
+
+from ptenmt.training.session import TrainingResult, train as train_weights  # noqa: E402
+
+_NUM_COUNTED_PAIRS = 200_000
+_CHUNK_PAIRS = 1_000
+
+
+def train(
+    config: Config,
+    run: str | Path = "default",
+    *,
+    fresh: bool = False,
+    init_from: str | Path | None = None,
+    facts: Mapping[str, Any] | None = None,
+    on_event: Callable[[Event], None] = lambda _event: None,
+    on_download: OnDownload | None = None,
+) -> TrainingResult:
+    """Train a run, or resume it from its latest checkpoint, and prepare it for translating.
+
+    After the loop the layer that aligns words is chosen, the best weights are converted for CTranslate2, and
+    unless a signal ended the training, the confidences of translations are calibrated.
+
+    In the main thread, SIGINT, SIGTERM and SIGHUP (a closed terminal) finish the current step, save and end
+    the training; a second one exits immediately.
+
+    Args:
+        config: The run's options.
+        run: A path, or a name below ``checkpoints/``.
+        fresh: Start over; an existing run of that name is renamed, not deleted.
+        init_from: Warm start: a run whose weights and tokenizers a new run starts from (fine-tuning).
+        facts: Further entries of ``run.json``.
+        on_event: Called with every event.
+        on_download: Called with the progress of a download.
+
+    Raises:
+        PtenmtError: See ``ptenmt.training.session.train``.
+    """
+    result = train_weights(
+        config,
+        run,
+        fresh=fresh,
+        init_from=init_from,
+        facts=facts,
+        on_event=on_event,
+        on_download=on_download,
+    )
+    if config.task == "translation" and result.is_chief and result.is_saved:
+        is_finished = result.stopped_by is None  # nobody who sends a signal waits for the calibration
+        prepare_for_translating(
+            config, Run(result.run), lambda message: on_event(Warned(message=message)), calibrates=is_finished
+        )
+    return result
+
+
+def prepare_for_translating(
+    config: Config, run: Run, warn: Callable[[str], None], *, calibrates: bool
+) -> None:
+    """Choose the layer of the best weights that aligns words, convert them for CTranslate2, and calibrate.
+
+    The layer is recorded in ``run.json``. If it ``calibrates``, so are the target tokens of a shared
+    vocabulary, and the confidences are fitted on the validation pairs, unless that is done already for these
+    weights. Errors are warnings: the run is trained.
+    """
+    candidates = list_weights(run.weights_folder, "best")
+    if not candidates:
+        return
+    try:
+        trained = TrainedModel(run, config, load_tokenizers(run.tokenizer_folder), candidates, warn)
+        corpus = load_corpus(config.data, config.seed)
+        pairs = corpus.validation
+        run.record_alignment_layer(choose_layer(trained, pairs))
+        if calibrates and config.tokenizer.shared:
+            run.record_output_ids(output_ids(trained.tokenizers.target, corpus.train, config.data))
+        if why_not_ctranslate2(config.model):
+            return
+        ctranslate2_model(trained)
+        is_calibrated = Calibration.load(run, trained.info.checksum, lambda _stale: None) is not None
+        if calibrates and not is_calibrated:
+            calibrate(System(trained=trained, translator=Translator.from_trained_model(trained)), pairs)
+    except PtenmtError as error:
+        warn(f"cannot prepare the best weights for translating: {error.message}")
+
+
+def output_ids(tokenizer: Tokenizer, train: Sequence[SentencePair], data: DataConfig) -> set[int]:
+    """The tokens of a shared vocabulary that the training's targets have, with noise and without.
+
+    Tokens of the other language alone cost time in search, and are wrong where it chooses them. Special
+    tokens and symbols stay, and single characters, which spell what no other token can. Of a large corpus,
+    evenly spaced pairs count.
+    """
+    symbols = set(tokenizer_symbols(data))
+    ids = {
+        token
+        for token, piece in enumerate(tokenizer.vocabulary)
+        if token < len(SPECIAL_PIECES) or piece in symbols or len(piece.removeprefix("▁")) <= 1
+    }
+    texts: list[Sequence[SentencePair]] = [train]
+    if any(vars(data.augment).values()):
+        texts.append(NoisyTexts(train, data))
+    for pairs in texts:
+        rows = range(0, len(pairs), max(1, len(pairs) // _NUM_COUNTED_PAIRS))
+        for first in range(0, len(rows), _CHUNK_PAIRS):
+            ids.update(*tokenizer.encode([pairs[row][1] for row in rows[first : first + _CHUNK_PAIRS]]))
+    return ids

@@ -34,7 +34,7 @@ from ptenmt.data.store import corpus_cache, fingerprint
 from ptenmt.data.text import TextPreparation, lowers_typed, preparation_differences, spacing
 from ptenmt.errors import DataError, RunError
 from ptenmt.progress import OnDownload, OnProgress
-from ptenmt.recipes.training import train
+from ptenmt.recipes import train
 from ptenmt.runs import Run, run_path
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import END, START
@@ -192,24 +192,27 @@ class Teacher:
         They are in the translator's order: those that keep all numbers and other entities come first. None
         scores better than those before it.
         """
-        found: list[dict[str, float]] = [{} for _ in sources]
+        lists: list[dict[str, float]] = [{} for _ in sources]
         penalty = self.translator.config.decoding.length_penalty
         for translations in self.translator.translate_prepared(sources):
             for row, best in translations.items():
                 lowest = 0.0
-                for each in (best, *best.alternatives):
-                    if each.is_complete and not set(each.ids) <= {START, END}:
-                        num_tokens = len(each.ids) - each.ids.count(START)
-                        log_probability = mean_log_probability(each, penalty) * num_tokens
-                        lowest = min(lowest, _per_character(log_probability, each.raw))
-                        found[row].setdefault(each.raw, lowest)
+                for translation in (best, *best.alternatives):
+                    if translation.is_complete and not set(translation.ids) <= {START, END}:
+                        num_tokens = len(translation.ids) - translation.ids.count(START)
+                        log_probability = mean_log_probability(translation, penalty) * num_tokens
+                        lowest = min(lowest, _per_character(log_probability, translation.raw))
+                        lists[row].setdefault(translation.raw, lowest)
             on_done(len(translations))
-        return found
+        return lists
 
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[float]:
         """The log-probability per character of prepared targets, teacher-forced."""
         scores = score_prepared(self.translator, sources, targets)()
-        return [_per_character(sum(each), target) for each, target in zip(scores, targets, strict=True)]
+        return [
+            _per_character(sum(log_probabilities), target)
+            for log_probabilities, target in zip(scores, targets, strict=True)
+        ]
 
 
 def _per_character(log_probability: float, text: str) -> float:
@@ -221,17 +224,21 @@ def joint_n_best(
     teachers: Sequence[Teacher], sources: Sequence[str], on_done: Callable[[int], None] = lambda _count: None
 ) -> list[NBest]:
     """The translations of all teachers, each with the mean of their scores; ``on_done`` as of ``n_best``."""
-    found = [teacher.n_best(sources, on_done) for teacher in teachers]
-    texts = [list(dict.fromkeys(chain(*of_source))) for of_source in zip(*found, strict=True)]
-    for teacher, own in zip(teachers, found, strict=True):
-        missing = [(row, text) for row, each in enumerate(texts) for text in each if text not in own[row]]
+    lists = [teacher.n_best(sources, on_done) for teacher in teachers]
+    texts = [list(dict.fromkeys(chain(*of_source))) for of_source in zip(*lists, strict=True)]
+    for teacher, own in zip(teachers, lists, strict=True):
+        missing = [
+            (row, text) for row, of_source in enumerate(texts) for text in of_source if text not in own[row]
+        ]
         if missing:
             scores = teacher.score([sources[row] for row, _ in missing], [text for _, text in missing])
             for (row, text), score in zip(missing, scores, strict=True):
                 own[row][text] = score
     return [
-        sorted(((text, fmean(own[row][text] for own in found)) for text in each), key=lambda pair: -pair[1])
-        for row, each in enumerate(texts)
+        sorted(
+            ((text, fmean(own[row][text] for own in lists)) for text in of_source), key=lambda pair: -pair[1]
+        )
+        for row, of_source in enumerate(texts)
     ]
 
 

@@ -1,31 +1,16 @@
 """Runs on disk: their folders, weights and histories, and trained models loaded from them."""
 
 from ptenmt.runs.directory import (
-    COMMANDS,
-    NOTICE,
-    STARTER,
-    UNITS,
-    Choice,
-    Run,
-    check_task,
-    find_run,
-    list_runs,
-    run_path,
-    set_aside,
-    versions,
+    COMMANDS as COMMANDS,
+    NOTICE as NOTICE,
+    STARTER as STARTER,
+    UNITS as UNITS,
+    Choice as Choice,
+    Run as Run,
+    check_task as check_task,
+    find_run as find_run,
+    list_runs as list_runs,
+    run_path as run_path,
+    set_aside as set_aside,
+    versions as versions,
 )
-
-__all__ = [
-    "COMMANDS",
-    "NOTICE",
-    "STARTER",
-    "UNITS",
-    "Choice",
-    "Run",
-    "check_task",
-    "find_run",
-    "list_runs",
-    "run_path",
-    "set_aside",
-    "versions",
-]

@@ -5,7 +5,7 @@
 - ``tokenizer/``: both languages' tokenizers
 - ``state/``: TensorFlow's checkpoints of all that the next training step depends on; only training reads them
 - ``weights/``: the best and the latest weights, which everything else reads (``ptenmt.runs.weights``)
-- ``ctranslate2/``: the best weights for CTranslate2, a cache (``ptenmt.runs.ctranslate2_cache``)
+- ``ctranslate2/``: the best weights for CTranslate2, a cache (``ptenmt.runs.trained_model``)
 - ``export/``: what ``ptenmt export`` wrote for other programs
 - ``confidence.json``: the calibration of confidences (``ptenmt.translation.confidence``)
 - ``history.jsonl``: validations and training curves, one JSON object per line
@@ -16,7 +16,7 @@ import json
 import logging
 import os
 import platform
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,10 +28,9 @@ import yaml
 
 from ptenmt.atomic_files import check_writable, held, json_text, make_folder, output_errors, write_text
 from ptenmt.config import Config, TaskName
-from ptenmt.config.epochs import EpochSteps
 from ptenmt.config.loading import build_config, dump_config
+from ptenmt.config.schedule import EpochSteps
 from ptenmt.errors import ConfigError, RunError
-from ptenmt.runs.record import RunRecord
 
 FORMAT_VERSION = 1
 RUNS_FOLDER = Path("checkpoints")
@@ -64,6 +63,76 @@ COMMANDS: dict[TaskName, str] = {"translation": "translate", "next-word": "compl
 _COPY_HINT = "restore it from a copy, or copy the whole run folder again"
 _TRAIN_HINT = "train one first: ptenmt train --config demo.yaml"
 _NUM_SHOWN_RUNS = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitRecord:
+    """The data of a split when the run was trained."""
+
+    size: int
+    """Pairs, or windows of a next-word model."""
+    fingerprint: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AverageRecord:
+    """What an average was made from."""
+
+    run: str
+    checkpoints: Sequence[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRecord:
+    """What ``run.json`` says; 0, empty or None where a run has no such entry."""
+
+    created: str
+    """When the run was first started, in ISO 8601."""
+    trained: str
+    """When it was last started."""
+    versions: Mapping[str, str]
+    """Of Python and of packages, by name."""
+    data: Mapping[str, SplitRecord]
+    parameters: int
+    vocabulary_sizes: Sequence[int]
+    steps_per_epoch: EpochSteps | None
+    alignment_layer: int | None
+    """The decoder layer, counted from 1, that aligns words."""
+    bidirectional_epochs: int
+    initialized_from: str
+    averaged_from: AverageRecord | None
+    distilled_from: Mapping[str, Any] | None
+    corpora: Sequence[Mapping[str, Any]]
+    """The public corpora that it learned from."""
+    licence: str
+    """Of the weights, where they are published."""
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> "RunRecord":
+        """Read the content of the file; TypeError, ValueError or KeyError for other types."""
+        steps, average = facts.get("steps_per_epoch"), facts.get("averaged_from")
+        layer = facts.get("alignment_layer")
+        return cls(
+            created=str(facts.get("created", "")),
+            trained=str(facts.get("trained", "")),
+            versions=dict(facts.get("versions", {})),
+            data={split: _split_record(part) for split, part in dict(facts.get("data", {})).items()},
+            parameters=int(facts.get("parameters", 0)),
+            vocabulary_sizes=list(map(int, facts.get("vocabulary_sizes", ()))),
+            steps_per_epoch=None if steps is None else EpochSteps.from_fact(steps),
+            alignment_layer=layer if isinstance(layer, int) else None,
+            bidirectional_epochs=int(facts.get("bidirectional_epochs", 0)),
+            initialized_from=str(facts.get("initialized_from", "")),
+            averaged_from=None if average is None else AverageRecord(**average),
+            distilled_from=facts.get("distilled_from"),
+            corpora=list(facts.get("corpora", ())),
+            licence=str(facts.get("licence", "")),
+        )
+
+
+def _split_record(part: Mapping[str, Any]) -> SplitRecord:
+    size = part["windows"] if "windows" in part else part.get("pairs", 0)
+    return SplitRecord(size=int(size), fingerprint=str(part.get("fingerprint", "")))
 
 
 @dataclass(frozen=True)
@@ -121,7 +190,8 @@ class Run:
         file = self.path / "run.json"
         try:
             facts: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-            if not isinstance(facts, dict) or not isinstance(version := facts.get("format_version"), int):
+            version = facts.get("format_version") if isinstance(facts, dict) else None
+            if not isinstance(version, int):
                 raise TypeError("it has no format_version")
         except (OSError, ValueError, TypeError) as error:
             raise RunError(f"{file} is {_what_is_wrong(error)}", _COPY_HINT) from error
@@ -258,12 +328,14 @@ def find_run(name: str | Path | Run | None = None, task: TaskName | None = None)
         return starter
     if path.is_dir() and any((path / part).exists() for part in ("config.yaml", "weights", "tokenizer")):
         raise RunError(f"{path / 'run.json'} is missing", _COPY_HINT)
-    known, hint = [run.name for run in list_runs()], _TRAIN_HINT
+    hint = _TRAIN_HINT
+    known = [run.name for run in list_runs()]
     if near := difflib.get_close_matches(path.name, known, 1):
         hint = f"did you mean {near[0]}?"
     elif known:
         hint = f"runs here: {', '.join(known[:_NUM_SHOWN_RUNS])}"
-        hint += f" and {len(known) - _NUM_SHOWN_RUNS} more, see ptenmt info" * (len(known) > _NUM_SHOWN_RUNS)
+        if len(known) > _NUM_SHOWN_RUNS:
+            hint += f" and {len(known) - _NUM_SHOWN_RUNS} more, see ptenmt info"
     raise RunError(f"no run in {path}", hint)
 
 

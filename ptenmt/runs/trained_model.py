@@ -1,15 +1,26 @@
-"""A trained run, loaded: the one way to its model for everything but training."""
+"""A trained run, loaded: the one way to its model for everything but training; its cache for CTranslate2."""
 
+import json
+import logging
 import warnings
+import zlib
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ptenmt.atomic_files import folder_written_whole
 from ptenmt.config import Config, TaskName
 from ptenmt.errors import CheckpointError
-from ptenmt.model.ctranslate2_model import default_alignment_layer
-from ptenmt.native_libraries import load_tensorflow
+from ptenmt.model.ctranslate2_model import (
+    DEFAULT_QUANTIZATION,
+    VOCABULARY_MAP,
+    CTranslate2Model,
+    check_ctranslate2,
+    convert,
+    default_alignment_layer,
+)
+from ptenmt.processes import load_tensorflow
 from ptenmt.runs.directory import Choice, Run, check_task, find_run
 from ptenmt.runs.weights import WeightsInfo, list_weights, model_fingerprint, read_weights
 from ptenmt.tokenizers import TokenizerPair, load_tokenizers
@@ -111,23 +122,23 @@ class TrainedModel:
         """
         while True:
             try:
-                found, arrays = read_weights(self.info.file)
+                info, arrays = read_weights(self.info.file)
                 break
             except CheckpointError as error:
                 if self.is_settled or not self._others:
                     raise
                 self.info, *self._others = self._others
                 self.on_warning(f"{error.message}; using {self.info.file.name} instead")
-        if self.is_settled and found.checksum != self.info.checksum:
+        if self.is_settled and info.checksum != self.info.checksum:
             raise CheckpointError(
                 f"{self.info.file} was replaced by a running training", "load the run again"
             )
-        if found.model != model_fingerprint(self.config.model):
+        if info.model != model_fingerprint(self.config.model):
             raise CheckpointError(
                 f"{self.info.file} does not fit {self.run.path / 'config.yaml'}",
                 "restore the run's own config.yaml",
             )
-        self.info = found
+        self.info = info
         self.is_settled = True
         return arrays
 
@@ -159,10 +170,82 @@ class TrainedModel:
 def assign_weights(model: Any, weights: Mapping[str, "np.ndarray"], file: Path) -> None:
     """Assign arrays by Keras path to a built model; raises CheckpointError if ``file`` is of another one."""
     for variable in model.trainable_variables:
-        found = weights.get(variable.path)
-        if found is None or found.shape != tuple(variable.shape):
+        array = weights.get(variable.path)
+        if array is None or array.shape != tuple(variable.shape):
             raise CheckpointError(
                 f"{file} does not fit the model: {variable.path}",
                 "use the version of ptenmt that wrote it, or train again with --fresh",
             )
-        variable.assign(found)
+        variable.assign(array)
+
+
+logger = logging.getLogger(__name__)
+
+_CACHE_FILE = "cache.json"
+_CACHE_FORMAT = 1
+
+
+def ctranslate2_model(trained: TrainedModel) -> CTranslate2Model:
+    """Load a run's model for translating from the cache, or convert its weights and fill the cache.
+
+    Raises ExportError if CTranslate2 cannot express the model, CheckpointError if its weights are damaged.
+    """
+    check_ctranslate2(trained.config.model)
+    folder = trained.run.ctranslate2_folder
+    cached, layer, output_ids = _read_cache(folder), trained.alignment_layer, trained.output_ids
+    if (
+        cached is not None
+        and (cached.weights, cached.alignment_layer) == (trained.info.checksum, layer)
+        and (VOCABULARY_MAP in cached.files) == (output_ids is not None)
+    ):
+        trained.is_settled = True
+        return cached
+    model = convert(
+        trained.config.model,
+        trained.weights,
+        trained.tokenizers,
+        trained.info.checksum,
+        alignment_layer=layer,
+        output_ids=output_ids,
+    )
+    if trained.info.file.stem != "latest":
+        try:
+            _write_cache(folder, model)
+        except OSError as error:
+            logger.info("cannot write %s, keeping the model in memory: %s", folder, error)
+    return model
+
+
+def _read_cache(folder: Path) -> CTranslate2Model | None:
+    """The cached model, if it is whole; read first and then verified, as training may replace it."""
+    try:
+        facts = json.loads((folder / _CACHE_FILE).read_text(encoding="utf-8"))
+        files = {name: (folder / name).read_bytes() for name in facts["files"]}
+        if facts["format"] != _CACHE_FORMAT or facts["files"] != _checksums(files):
+            return None
+        return CTranslate2Model(
+            weights=facts["weights"],
+            quantization=DEFAULT_QUANTIZATION,
+            alignment_layer=facts["alignment_layer"],
+            files=files,
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _write_cache(folder: Path, model: CTranslate2Model) -> None:
+    facts = {
+        "format": _CACHE_FORMAT,
+        "weights": model.weights,
+        "alignment_layer": model.alignment_layer,
+        "files": _checksums(model.files),
+    }
+    with folder_written_whole(folder) as new:
+        for name, content in model.files.items():
+            (new / name).write_bytes(content)
+        (new / _CACHE_FILE).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+
+
+def _checksums(files: Mapping[str, bytes]) -> dict[str, list[int]]:
+    """Size and CRC-32 of each file."""
+    return {name: [len(content), zlib.crc32(content)] for name, content in files.items()}

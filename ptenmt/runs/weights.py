@@ -59,7 +59,7 @@ class WeightsInfo:
 
 
 def model_fingerprint(config: ModelConfig) -> str:
-    """Identify a model by those of its options that differ from their defaults."""
+    """Identify a model by its options that differ from their defaults."""
     options = asdict(config)
     changed = {
         option.name: options[option.name]
@@ -199,14 +199,14 @@ def _info(file: Path, metadata: dict[str, str]) -> WeightsInfo:
 
 
 def _readable(files: Iterable[Path], on_damaged: Callable[[str], None]) -> list[WeightsInfo]:
-    found = []
+    readable = []
     for file in files:
         try:
-            found.append(read_info(file))
+            readable.append(read_info(file))
         except CheckpointError as error:
             if file.exists():
                 on_damaged(error.message)
-    return found
+    return readable
 
 
 def _quality(info: WeightsInfo) -> tuple[float, float, int]:

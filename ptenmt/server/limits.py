@@ -1,9 +1,19 @@
-"""The limits of requests, so that no client can keep the server from the others, and refusals."""
+"""The limits of requests, so that no client can keep the server from the others; refusals, and API keys.
 
+The key file has a line for each key: its owner's name, its SHA-256, perhaps its number of requests a minute.
+The keys themselves are not stored. They are 256 random bits, so a slow hash would not make them safer.
+"""
+
+import hashlib
 import math
+import re
+import secrets
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
+from ptenmt.atomic_files import write_text
 from ptenmt.errors import ConfigError
 
 CLIENT_GONE = 499
@@ -13,7 +23,7 @@ _MAX = 1e12
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Limits of one request, and of all in progress; ConfigError unless each is above 0 and up to 10¹²."""
+    """Limits of one request, and of all in progress: numbers above 0, up to 10¹², or ConfigError."""
 
     characters: int = 5_000
     """Characters of a request's texts together."""
@@ -77,3 +87,111 @@ class Refusal(Exception):
 def shutting_down() -> Refusal:
     """The refusal of requests while the server stops."""
     return Refusal("the server is shutting down", 503, retry_after=10)
+
+
+_LINE = re.compile(r"(\S+) ([0-9a-f]{64})(?: ([1-9]\d{0,8}))?")
+_NAME = re.compile(r"[\w.@-]{1,100}")
+
+
+@dataclass
+class Owner:
+    """The owner of a key, with a token bucket: unused requests of one minute may be sent at once."""
+
+    name: str = ""
+    per_minute: int | None = None
+    """Requests a minute; None: any number."""
+    num_left: float = 1e9
+    time: float = field(default_factory=time.monotonic)
+
+    def spend(self) -> float:
+        """Count a request; returns 0, or if there are too many the seconds until one is allowed."""
+        if self.per_minute is None:
+            return 0.0
+        now, rate = time.monotonic(), self.per_minute / 60
+        self.num_left = min(self.per_minute, self.num_left + rate * (now - self.time))
+        self.time = now
+        if self.num_left < 1:
+            return (1 - self.num_left) / rate
+        self.num_left -= 1
+        return 0.0
+
+
+class Keys:
+    """The owners of the valid keys. Without a file, no key is required.
+
+    Owners for whom the file has no number may send ``per_minute`` requests, or any number if it is None.
+    """
+
+    def __init__(self, file: Path | None = None, per_minute: int | None = None) -> None:
+        self._file, self._per_minute = file, per_minute
+        self._owners = dict[str, Owner]()  # by the SHA-256 of the key
+        self.read()
+
+    def read(self) -> None:
+        """Read the key file, also once more; raises ConfigError if it is missing, empty or malformed."""
+        if self._file is None:
+            return
+        if not (owners := _read(self._file)):
+            raise ConfigError(
+                f"{self._file} has no key", f"add one: ptenmt serve --keys {self._file} --add-key NAME"
+            )
+        for hashed, owner in owners.items():
+            owner.per_minute = owner.per_minute or self._per_minute
+            if known := self._owners.get(hashed):
+                owner.num_left, owner.time = known.num_left, known.time
+        self._owners = owners
+
+    @property
+    def are_required(self) -> bool:
+        """Whether requests need a key."""
+        return bool(self._owners)
+
+    def owner(self, key: str) -> Owner | None:
+        """The owner of a key; None if it is not valid, somebody without a name if none is required."""
+        return self._owners.get(_hash(key)) if self._owners else Owner()
+
+
+def add_key(file: Path, name: str) -> str:
+    """Create a key, which cannot be recovered later, and add its hash to a key file, old or new.
+
+    Raises ConfigError for an invalid name, one that has a key, or a malformed file; OutputError of the file.
+    """
+    if not _NAME.fullmatch(name):
+        raise ConfigError(
+            f"{name!r} cannot be the name of a key", "use up to 100 letters, digits and . _ @ -"
+        )
+    owners = _read(file) if file.exists() else {}
+    if any(owner.name == name for owner in owners.values()):
+        raise ConfigError(
+            f"{file} already has a key of {name}",
+            f"remove the line of {name}, which revokes that key, or choose another name",
+        )
+    key = secrets.token_urlsafe(32)
+    owners[_hash(key)] = Owner(name)
+    lines = (f"{owner.name} {hashed} {owner.per_minute or ''}".rstrip() for hashed, owner in owners.items())
+    write_text(file, "".join(f"{line}\n" for line in lines))
+    return key
+
+
+def _read(file: Path) -> dict[str, Owner]:
+    create = f"ptenmt serve --keys {file} --add-key NAME"
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError as error:
+        raise ConfigError(f"no file {file}", f"create one: {create}") from error
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cannot read {file}: {error}") from error
+    owners = {}
+    for number, line in enumerate(map(str.strip, lines), 1):
+        if entry := _LINE.fullmatch(line):
+            owners[entry[2]] = Owner(entry[1], int(entry[3]) if entry[3] else None)
+        elif line:
+            raise ConfigError(
+                f"{file}, line {number}: not a name, a SHA-256 and perhaps a number of requests a minute",
+                f"remove the line, and create a key: {create}",
+            )
+    return owners
+
+
+def _hash(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()

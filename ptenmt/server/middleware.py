@@ -85,15 +85,15 @@ class Metrics:
     @property
     def num_characters(self) -> int:
         """Those of all pairs."""
-        return int(sum(sample.value for found in self.characters.collect() for sample in found.samples))
+        return int(sum(sample.value for metric in self.characters.collect() for sample in metric.samples))
 
     def text(self, models: Sequence[ModelAnswer]) -> bytes:
         """All metrics in Prometheus' text format, with the models that are loaded now."""
         self._models.clear()
         for model in models:
             facts = model.model_dump(include={"name", "step", "trained", "metric", "score"})
-            found = self._models.labels(f"{model.source}-{model.target}")
-            found.info({name: str(value) for name, value in facts.items()})
+            info = self._models.labels(f"{model.source}-{model.target}")
+            info.info({name: str(value) for name, value in facts.items()})
         return prom.generate_latest(self._registry)
 
 

@@ -1,13 +1,11 @@
 """The directions that a server translates, and their models, loaded when first used."""
 
-import ctypes
 import logging
 import math
 import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -98,8 +96,8 @@ def direction_of_run(
         )
 
     def newest() -> str | None:
-        found = list_weights(trained.run.weights_folder, checkpoint, lambda _damaged: None)
-        return found[0].checksum if found else None
+        weights = list_weights(trained.run.weights_folder, checkpoint, lambda _damaged: None)
+        return weights[0].checksum if weights else None
 
     def load() -> Model:
         loaded = TrainedModel.load(trained.run, checkpoint=checkpoint, on_warning=trained.on_warning)
@@ -107,8 +105,6 @@ def direction_of_run(
         vars(loaded).pop("weights", None)  # of a conversion
         engine: Any = translator.engine
         num_bytes = engine.without_files()
-        with suppress(AttributeError, OSError, TypeError):  # glibc keeps the memory of the conversion
-            ctypes.CDLL(None).malloc_trim(0)
         return Model(translator.with_options(**asdict(decoding)), loaded, _describe(loaded), num_bytes)
 
     return Direction(*trained.config.data.languages, load, newest)
@@ -190,13 +186,13 @@ class Models:
         for language in (source, target):
             if language not in self.languages:
                 raise Refusal(f"{language[:35]} is not supported")
-        found = self.find(source, target)
-        if found is None:
+        chosen = self.find(source, target)
+        if chosen is None:
             raise Refusal(
                 f"{language_name(target)} ({target}) is not available as a target language "
                 f"from {language_name(source)} ({source})"
             )
-        return found
+        return chosen
 
     def targets(self, source: str) -> list[str]:
         """The languages into which one can be translated, itself included."""
@@ -253,12 +249,14 @@ class Models:
     def _make_room(self) -> None:
         """Unload the models that have not been used for longest while there is too little memory."""
         with self._lock:
-            loaded = [
-                (direction, model) for direction in self.directions.values() if (model := direction.model)
-            ]
-            num_bytes = sum(model.num_bytes for _, model in loaded)
-            for direction, model in sorted(loaded, key=lambda each: each[0].used)[:-1]:
-                if num_bytes > self._max_bytes:
+            loaded = sorted(
+                (direction for direction in self.directions.values() if direction.model),
+                key=lambda direction: direction.used,
+            )
+            num_bytes = sum(direction.num_bytes for direction in loaded)
+            for direction in loaded[:-1]:
+                model = direction.model
+                if model and num_bytes > self._max_bytes:
                     num_bytes -= model.num_bytes
                     direction.unloaded, direction.model = weakref.ref(model), None
 

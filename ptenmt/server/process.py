@@ -8,7 +8,6 @@ import json
 import logging
 import os
 import socket
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -40,8 +39,6 @@ _BACKLOG = 2048
 _MAX_HEADER_BYTES = 100_000
 _MAX_WAITING_BYTES = 200_000
 """Of pipelined requests, more than a header may have; nothing is read while more wait."""
-_SWITCH_SECONDS = 0.0005
-"""After which a thread leaves Python's lock to another one, such as the one that answers health checks."""
 _PROXIES = "127.0.0.1,::1"
 _GC_THRESHOLDS = 700, 10, 100
 """Rare collections of all objects: with hundreds of clients one takes 0.1 s."""
@@ -180,7 +177,8 @@ def bound_socket(host: str, port: int) -> socket.socket:
 
 def address_of(bound: socket.socket) -> str:
     """The URL of a listening socket, or ``unix:`` and its path."""
-    if isinstance(address := bound.getsockname(), str):
+    address = bound.getsockname()
+    if isinstance(address, str):
         return f"unix:{address}"
     host, port = address[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
@@ -233,7 +231,6 @@ def run(server: uvicorn.Server, bound: socket.socket, *, on_reload: Callable[[],
     handle_server_signals(stop, on_reload)
     with suppress(AttributeError, OSError, TypeError):  # not glibc
         ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _MMAP_BYTES)
-    sys.setswitchinterval(_SWITCH_SECONDS)
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_GC_THRESHOLDS)

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ptenmt.native_libraries import load_tensorflow
+from ptenmt.processes import load_tensorflow
 
 if TYPE_CHECKING:
     from ptenmt.training.session import TrainingResult, train

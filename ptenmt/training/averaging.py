@@ -12,8 +12,7 @@ from ptenmt.atomic_files import output_errors
 from ptenmt.errors import RunError
 from ptenmt.model.ctranslate2_model import why_not_ctranslate2
 from ptenmt.runs import Run, find_run, run_path
-from ptenmt.runs.ctranslate2_cache import ctranslate2_model
-from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
 from ptenmt.runs.weights import best_weights, read_weights, write_weights
 from ptenmt.tokenizers import load_tokenizers
 
@@ -62,28 +61,28 @@ def _chosen(run: Run, last: int | None, best: int | None) -> tuple[list[str], li
         from ptenmt.training.state import read_checkpoint
 
         what, option, count, keep = "checkpoints", "last", last, run.config().checkpoint.keep
-        found = [(path.name, partial(read_checkpoint, path)) for path in run.checkpoints()]
+        readable = [(path.name, partial(read_checkpoint, path)) for path in run.checkpoints()]
     else:
         what, option, count, keep = "best models", "best", best, run.config().checkpoint.keep_best
         infos = best_weights(run.weights_folder)
-        found = [(f"step-{info.step}", partial(_read_best, info.file)) for info in infos]
-    if not found and not run.checkpoints():
+        readable = [(f"step-{info.step}", partial(_read_best, info.file)) for info in infos]
+    if not readable and not run.checkpoints():
         if run.record().averaged_from is not None:
             raise RunError(f"{run.path} is an average itself", "average the run that it was made from")
         raise RunError(
             f"{run.path} has no {what} yet", f"train it first: ptenmt train --config CONFIG --run {run.path}"
         )
-    count = max(len(found), 1) if count is None else count
-    if not 1 <= count <= len(found):
-        use = f"use --{option} {len(found)}, or " if found else ""
+    count = max(len(readable), 1) if count is None else count
+    if not 1 <= count <= len(readable):
+        use = f"use --{option} {len(readable)}, or " if readable else ""
         limit = "checkpoint.keep" if best is None else "checkpoint.keep_best"
-        more = "" if len(found) < keep else f"; raise {limit} to keep more"
+        more = "" if len(readable) < keep else f"; raise {limit} to keep more"
+        available = f"{len(readable)} {what[:-1] if len(readable) == 1 else what}"
         raise RunError(
-            f"{run.path} has {len(found)} {what[:-1] if len(found) == 1 else what}, fewer than the {count} "
-            "requested",
+            f"{run.path} has {available}, fewer than the {count} requested",
             f"{use}train longer{more}",
         )
-    return [name for name, _ in found[:count]], [read for _, read in found[:count]]
+    return [name for name, _ in readable[:count]], [read for _, read in readable[:count]]
 
 
 def _read_best(file: Path) -> _AtStep:

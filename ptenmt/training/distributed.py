@@ -35,7 +35,7 @@ class Cluster:
     """The workers in TF_CONFIG, and the index of this process."""
 
     addresses: tuple[str, ...]
-    """``host:port`` of each, the chief first."""
+    """``host:port`` of each worker, the chief first."""
     index: int
 
     @property
@@ -293,11 +293,11 @@ class Workers:
                 self._watch.end()
 
     def _add_up(self, mine: Any) -> Any:
-        """Sum over the workers; the first replica of each contributes its value."""
-        each = self.strategy.num_replicas_in_sync // self.count
+        """Sum over the workers; the first replica of each worker contributes its value."""
+        num_replicas = self.strategy.num_replicas_in_sync // self.count
 
         def contribute() -> Any:
             replica = tf.distribute.get_replica_context().replica_id_in_sync_group
-            return tf.where(tf.equal(replica, self.index * each), mine, tf.zeros_like(mine))
+            return tf.where(tf.equal(replica, self.index * num_replicas), mine, tf.zeros_like(mine))
 
         return self.strategy.reduce(tf.distribute.ReduceOp.SUM, self.strategy.run(contribute), axis=None)

@@ -10,7 +10,7 @@ from pathlib import Path
 import tensorflow as tf
 
 from ptenmt.config import CheckpointConfig, Config
-from ptenmt.config.epochs import EpochSteps
+from ptenmt.config.schedule import EpochSteps
 from ptenmt.data.batches import Batch, BatchPlan, memory_need
 from ptenmt.data.mixing import Mixture
 from ptenmt.errors import OutputError
@@ -121,7 +121,7 @@ def dry_run(
         vocabulary_sizes=facts["vocabulary_sizes"],
         parameters=facts["parameters"],
         steps_per_epoch=steps_per_epoch,
-        stages=[pairs for epoch in plan.mixture.first_epochs if (pairs := plan.mixture.pairs(epoch))],
+        stages=[stage for stage in map(plan.mixture.pairs, plan.mixture.first_epochs) if stage],
         total_steps=steps,
         largest_batch=(len(largest[0]), max(largest[0].shape[1], largest[1].shape[1])),
         seconds_per_step=seconds_per_step,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ptenmt.config.epochs import EpochSteps
+from ptenmt.config.schedule import EpochSteps
 
 
 class Event:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from ptenmt.config.epochs import EpochSteps
+from ptenmt.config.schedule import EpochSteps
 from ptenmt.data.batches import Batch, BatchPlan
 
 _PREFETCHED_BATCHES = 4

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 from typing import Protocol
 
 from ptenmt.config import Config, ValidationConfig
-from ptenmt.config.epochs import EpochSteps
+from ptenmt.config.schedule import EpochSteps
 from ptenmt.data.batches import BatchPlan
 from ptenmt.runs import Run
 from ptenmt.runs.history import History, rank
@@ -146,7 +146,7 @@ def num_validations(options: ValidationConfig, steps_per_epoch: EpochSteps, firs
     """Estimate the number of validations between two global steps."""
     epochs = steps_per_epoch.position(last) - steps_per_epoch.position(first)
     periods = ((options.every_steps, last - first), (options.every_epochs, epochs))
-    return sum(math.ceil(length / n) for n, length in periods if n is not None)
+    return sum(math.ceil(length / period) for period, length in periods if period is not None)
 
 
 def num_total_steps(config: Config, steps_per_epoch: EpochSteps) -> int:

@@ -18,11 +18,12 @@ from ptenmt.data.word_windows import Predicts, WordWindows, read_prose, split_fo
 from ptenmt.errors import DataError
 from ptenmt.model.next_word import NextWordModel
 from ptenmt.progress import OnDownload
+from ptenmt.runs.directory import SplitRecord
 from ptenmt.tokenizers import SPECIAL_PIECES, START, TokenizerPair, load_tokenizers
 from ptenmt.tokenizers.pair import train_tokenizer
 from ptenmt.training.distributed import Workers
 from ptenmt.training.events import CorpusReady, Sample, Scores, ValidationStep
-from ptenmt.training.task import HeldOutLoss, Split, Task
+from ptenmt.training.task import HeldOutLoss, Task
 
 NUM_SAMPLES = 2
 SCORED_WINDOWS = 256
@@ -64,11 +65,11 @@ class NextWordTask(Task):
         return cls(config, (training, held_out), TokenizerPair(tokenizer, tokenizer))
 
     @cached_property
-    def splits(self) -> dict[str, Split]:
+    def splits(self) -> dict[str, SplitRecord]:
         """The windows of both parts."""
         parts = zip(("train", "validation"), (self._training, self._held_out), self._words, strict=True)
         return {
-            name: Split(size=len(windows), fingerprint=sha256("\n".join(words).encode()).hexdigest())
+            name: SplitRecord(size=len(windows), fingerprint=sha256("\n".join(words).encode()).hexdigest())
             for name, windows, words in parts
         }
 
@@ -160,7 +161,7 @@ class NextWordTask(Task):
 
 
 class NextWordValidator:
-    """Scores a live model on windows: loss and accuracy of the word after each.
+    """Scores a live model on windows: loss and accuracy of the word after each window.
 
     ``samples`` are windows whose predictions are reported: ids, words, and the word after them.
     """

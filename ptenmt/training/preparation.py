@@ -9,9 +9,8 @@ import keras
 import tensorflow as tf
 
 from ptenmt.config import Config
-from ptenmt.config.epochs import EpochSteps
 from ptenmt.config.loading import fixed_differences, flat_options, show_value
-from ptenmt.config.schedule import num_warmup_steps
+from ptenmt.config.schedule import EpochSteps, num_warmup_steps
 from ptenmt.data.augmentation import tokenizer_symbols
 from ptenmt.data.batches import BatchPlan, TrainingPairs
 from ptenmt.data.corpora import fetch_corpora

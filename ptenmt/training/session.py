@@ -12,9 +12,8 @@ from ptenmt.errors import PtenmtError, RunError, TrainingError
 from ptenmt.model.ctranslate2_model import why_not_ctranslate2
 from ptenmt.progress import OnDownload
 from ptenmt.runs import Run, run_path, set_aside
-from ptenmt.runs.ctranslate2_cache import ctranslate2_model
 from ptenmt.runs.history import History
-from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
 from ptenmt.runs.weights import list_weights
 from ptenmt.signals import StopSignals
 from ptenmt.tokenizers import TokenizerPair

@@ -168,7 +168,7 @@ class TrainStep:
         """Add a last gradient to an accumulator, return the sum, and reset the accumulator to zero."""
         self._strategy.extended.update(accumulator, _add, args=(new,))
         total = tf.identity(self._local(accumulator))
-        self._strategy.extended.update(accumulator, lambda each: each.assign(tf.zeros_like(each)))
+        self._strategy.extended.update(accumulator, lambda variable: variable.assign(tf.zeros_like(variable)))
         return total
 
     def _local(self, value: Any) -> Any:

@@ -1,7 +1,6 @@
 """The interface of a training task."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar, Protocol
 
@@ -11,18 +10,11 @@ from ptenmt.data.batches import Batch, TrainingPairs
 from ptenmt.data.mixing import Mixture
 from ptenmt.model.loss import TokenSums, real_positions, token_sums
 from ptenmt.model.next_word import TrainableModel
+from ptenmt.runs.directory import SplitRecord
 from ptenmt.tokenizers import TokenizerPair
 from ptenmt.training.distributed import Workers
 from ptenmt.training.events import CorpusReady
 from ptenmt.training.model_selection import Validator
-
-
-@dataclass(frozen=True, kw_only=True)
-class Split:
-    """A part of the data."""
-
-    size: int
-    fingerprint: str
 
 
 class Task(Protocol):
@@ -35,13 +27,13 @@ class Task(Protocol):
     reads: ClassVar[str]
     """What the data are, for messages."""
     unit: ClassVar[str]
-    """What ``Split.size`` counts."""
+    """What ``SplitRecord.size`` counts."""
     tokenizers: TokenizerPair
     mixture: Mixture
     """Which training examples an epoch reads."""
 
     @property
-    def splits(self) -> dict[str, Split]:
+    def splits(self) -> dict[str, SplitRecord]:
         """The data, ``train`` and ``validation`` among them."""
 
     @property
@@ -81,8 +73,8 @@ class HeldOutLoss:
             own = TokenSums(0.0, 0.0, 0.0)
             for batch in group[workers.index : workers.index + 1]:  # the last group may have none
                 own = own.plus(self._score(*batch))
-            for each in workers.gather(own):
-                self.sums = self.sums.plus(TokenSums(*each))
+            for of_worker in workers.gather(own):
+                self.sums = self.sums.plus(TokenSums(*of_worker))
             done += len(group)
             yield done
 

@@ -48,7 +48,9 @@ class TensorBoard:
                     texts = (
                         (sample.source, sample.reference, sample.translation) for sample in scores.samples
                     )
-                    lines = {f"sample_{number}": "  \n".join(each) for number, each in enumerate(texts, 1)}
+                    lines = {
+                        f"sample_{number}": "  \n".join(sample) for number, sample in enumerate(texts, 1)
+                    }
                     self._write(event, _SCORES, lines)  # two spaces: a new line
                     self._writer.flush()
                 case CheckpointSaved():

@@ -24,16 +24,17 @@ from ptenmt.data.corpus import Corpus, fetch_sources, load_corpus
 from ptenmt.data.mixing import BidirectionalPairs, Mixture
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.store import CorpusCache, fingerprint
+from ptenmt.data.text import TextPreparation
 from ptenmt.errors import OutputError
 from ptenmt.model.ctranslate2_model import convert, why_not_ctranslate2
 from ptenmt.model.transformer import Transformer
 from ptenmt.progress import OnDownload
-from ptenmt.scoring.scores import Scorer
-from ptenmt.scoring.test_set import TestSet
+from ptenmt.runs.directory import SplitRecord
+from ptenmt.scores import Scorer
 from ptenmt.tokenizers import UNK, TokenizerPair, load_tokenizers, suppressed_ids
 from ptenmt.training.distributed import Workers
 from ptenmt.training.events import CorpusReady, Sample, Scores, ValidationStep
-from ptenmt.training.task import HeldOutLoss, Split, Task
+from ptenmt.training.task import HeldOutLoss, Task
 from ptenmt.translation import Translator
 from ptenmt.translation.batching import BATCH_SENTENCES
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
@@ -65,7 +66,8 @@ class TranslationValidator:
         self._sentences = config.batch.sentences
         self._pairs = pairs
         self._encoded = encoded
-        self._test_set = TestSet.from_pairs(pairs, config.data)
+        detokenize, language = TextPreparation(config.data).detokenize, config.data.languages[1]
+        self._references = [detokenize(target, language) for _, target in pairs]
         self._held_out = HeldOutLoss(model, self._workers)
         self._model = model
         self._tokenizers = tokenizers
@@ -87,7 +89,7 @@ class TranslationValidator:
             translations |= translated
             yield ValidationStep(done=done + len(translations), total=total)
         ordered = [translations[row] for row in range(len(self._pairs))]
-        scorer = Scorer("detokenized", self._test_set.references, ("BLEU", "chrF"))
+        scorer = Scorer("detokenized", [self._references], ("BLEU", "chrF"))
         scores = scorer.values([translation.text for translation in ordered])
         shown = zip(self._pairs, ordered[:NUM_SAMPLES], strict=False)
         samples = [
@@ -175,15 +177,18 @@ class TranslationTask(Task):
         return cls(config, corpus, tokenizers, cache)
 
     @cached_property
-    def splits(self) -> dict[str, Split]:
+    def splits(self) -> dict[str, SplitRecord]:
         """The pairs of all splits."""
         train = self._corpus.train
         others = {"validation": self._corpus.validation, "test": self._corpus.test}
         # Noise may take pairs of the same source, and bidirectional epochs read half of each source.
         by_source = any(vars(self._config.data.augment).values()) or self._config.training.bidirectional > 0
         mixed = self.mixture.fingerprint(train.fingerprint, by_source=by_source)
-        splits = {name: Split(size=len(each), fingerprint=fingerprint(each)) for name, each in others.items()}
-        return {"train": Split(size=len(train), fingerprint=mixed)} | splits
+        splits = {
+            name: SplitRecord(size=len(pairs), fingerprint=fingerprint(pairs))
+            for name, pairs in others.items()
+        }
+        return {"train": SplitRecord(size=len(train), fingerprint=mixed)} | splits
 
     @property
     def removed(self) -> dict[str, int]:

@@ -19,8 +19,7 @@ from ptenmt.config import Config
 from ptenmt.config.schema import require
 from ptenmt.model.ctranslate2_model import why_not_ctranslate2
 from ptenmt.runs import Choice, Run
-from ptenmt.runs.ctranslate2_cache import ctranslate2_model
-from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
 from ptenmt.tokenizers import UNK, TokenizerPair, suppressed_ids
 from ptenmt.translation.batching import BatchQueue, Buffer, read_buffers
 from ptenmt.translation.confidence import Calibration

@@ -137,7 +137,7 @@ def test_an_interruption_is_no_traceback(ptenmt, monkeypatch: pytest.MonkeyPatch
     def interrupt(**_options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ptenmt.cli.info.list_runs", interrupt)
+    monkeypatch.setattr("ptenmt.cli.runs.list_runs", interrupt)
     assert ptenmt("info", code=130).stderr == "interrupted\n"
 
 
@@ -147,7 +147,7 @@ def test_an_error_that_a_library_makes_of_an_interruption(ptenmt, monkeypatch: p
         monkeypatch.setattr(process_signals, "is_interrupted", True)
         raise ValueError("Exception encountered when calling Dense.call()")
 
-    monkeypatch.setattr("ptenmt.cli.info.list_runs", interrupt)
+    monkeypatch.setattr("ptenmt.cli.runs.list_runs", interrupt)
     assert ptenmt("info", code=130).stderr == "interrupted\n"
 
 
@@ -158,7 +158,7 @@ def test_an_interruption_that_tensorflow_swallows_is_made_up_for(
     def load() -> None:
         monkeypatch.setattr(process_signals, "is_interrupted", True)
 
-    monkeypatch.setattr("ptenmt.native_libraries.load_tensorflow", load)
+    monkeypatch.setattr("ptenmt.processes.load_tensorflow", load)
     assert ptenmt("average", "--run", "nowhere", code=130).stderr == "interrupted\n"
 
 

@@ -27,7 +27,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
         asked.append(arguments)
         return [TED] if arguments[2] in TED["name"] else []
 
-    monkeypatch.setattr("ptenmt.cli.corpora.list_corpora", list_corpora)
+    monkeypatch.setattr("ptenmt.cli.data.list_corpora", list_corpora)
     return asked
 
 
@@ -54,7 +54,7 @@ def test_a_download_names_licences(
     def fetch(data: DataConfig, *_: object) -> list[dict[str, Any]]:
         return [{"name": file.corpus, "pairs": 1234, "licence": "CC0"} for file in data.train]
 
-    for module in ("ptenmt.cli.download", "ptenmt.data.corpus"):
+    for module in ("ptenmt.cli.data", "ptenmt.data.corpus"):
         monkeypatch.setattr(f"{module}.fetch_corpora", fetch)
     config = "data: {train: [{corpus: OPUS-a-v1-eng-por}]}\ntokenizer: {kind: words}\n"
     (empty / "a.yaml").write_text(config, encoding="utf-8")

@@ -37,7 +37,7 @@ def test_progress_is_a_line_a_file(ptenmt, empty: Path, monkeypatch: pytest.Monk
                 on_progress(DownloadProgress(url=f"http://x/{name}", name=name, done=done, total=10))
         return TokenizerConfig(path=str(empty))
 
-    monkeypatch.setattr("ptenmt.cli.download.fetch_sources", fetch)
+    monkeypatch.setattr("ptenmt.cli.data.fetch_sources", fetch)
     assert ptenmt("download", "--set", "data.source=demo").stderr.splitlines() == [
         "downloading a.zip from http://x/a.zip",
         "downloading b.zip from http://x/b.zip",

@@ -71,7 +71,7 @@ def test_libraries_are_heard_with_verbose_alone(
         on_warning("the corpus is worn")
         raise ExportError("seen")
 
-    monkeypatch.setattr("ptenmt.cli.export.export_model", export_model)
+    monkeypatch.setattr("ptenmt.cli.runs.export_model", export_model)
     for option, heard in ((), ""), (("--verbose",), "I0000 builder.cc"):
         capfd.readouterr()
         assert re.search(

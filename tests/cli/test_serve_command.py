@@ -304,7 +304,7 @@ def test_a_server_reloads_unless_its_terminal_was_closed(
     server: Any = Server()
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
     monkeypatch.setattr("os.isatty", lambda _file: next(answers))
-    for name in ("sys.setswitchinterval", "gc.freeze", "gc.set_threshold"):
+    for name in ("gc.freeze", "gc.set_threshold"):
         monkeypatch.setattr(name, lambda *_given: None)
     with socket.socket() as bound:
         run_until_stopped(server, bound, on_reload=lambda: reloads.append(1))

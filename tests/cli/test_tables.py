@@ -5,9 +5,9 @@ import io
 import pytest
 from rich.console import Console
 
-from ptenmt.cli import tables
-from ptenmt.cli.formatting import amount, duration
-from ptenmt.cli.tables import print_table
+from ptenmt.cli import charts
+from ptenmt.cli.charts import print_table
+from ptenmt.cli.console import amount, duration
 from ptenmt.inspection.figures import Table
 
 TABLE = Table(
@@ -22,7 +22,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch, width: int, table: Table = TABLE) -> 
     console = Console(
         file=io.StringIO(), force_terminal=True, color_system=None, width=width, highlight=False
     )
-    monkeypatch.setattr(tables, "make_console", lambda: console)
+    monkeypatch.setattr(charts, "make_console", lambda: console)
     print_table(table)
     assert isinstance(console.file, io.StringIO)
     return [line.rstrip() for line in console.file.getvalue().splitlines()]

@@ -14,7 +14,7 @@ from rich.console import Console
 from ptenmt.cli.console import Screen
 from ptenmt.cli.training_view import TrainingView
 from ptenmt.config import Config, ValidationConfig
-from ptenmt.config.epochs import EpochSteps
+from ptenmt.config.schedule import EpochSteps
 from ptenmt.training.events import (
     CheckpointSaved,
     CorpusReady,

@@ -9,8 +9,7 @@ import pytest
 
 from ptenmt.config import AugmentConfig, BatchConfig, CorpusFile, DataConfig, TokenizerConfig
 from ptenmt.data.augmentation import tokenizer_symbols
-from ptenmt.data.augmented_pairs import AugmentedPairs
-from ptenmt.data.batches import Batch, BatchPlan, encode_training_pairs, learn_tokenizers
+from ptenmt.data.batches import AugmentedPairs, Batch, BatchPlan, encode_training_pairs, learn_tokenizers
 from ptenmt.data.corpus import load_corpus
 from ptenmt.data.mixing import BidirectionalPairs
 from ptenmt.data.readers import demo_pairs

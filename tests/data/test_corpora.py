@@ -412,7 +412,7 @@ def python(program: str, folder: Path) -> str:
 
 
 def test_mtdata_is_imported_only_when_a_corpus_is_asked_for(tmp_path: Path) -> None:
-    modules = "sys, ptenmt.data.corpus, ptenmt.translation, ptenmt.cli.corpora"
+    modules = "sys, ptenmt.data.corpus, ptenmt.translation, ptenmt.cli.data"
     program = f"import {modules}; print('mtdata' in sys.modules)"
     assert python(program, tmp_path) == "False\n"
 

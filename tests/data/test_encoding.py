@@ -13,8 +13,8 @@ import pytest
 
 from ptenmt.config import BatchConfig, CorpusFile, DataConfig, TokenizerConfig
 from ptenmt.data import batches as batches_module, corpus as pairs
-from ptenmt.data.augmented_pairs import AugmentedPairs
 from ptenmt.data.batches import (
+    AugmentedPairs,
     Batch,
     BatchPlan,
     encode_pairs,

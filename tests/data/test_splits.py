@@ -6,9 +6,9 @@ from hashlib import blake2b
 
 import pytest
 
-from ptenmt.data import splits
+from ptenmt.data import corpus
+from ptenmt.data.corpus import split_off
 from ptenmt.data.readers import SentencePair
-from ptenmt.data.splits import split_off
 from ptenmt.data.store import in_chunks
 
 
@@ -42,7 +42,7 @@ def split_off_in_memory(pairs: list[SentencePair], sizes: dict[str, int], seed: 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_pairs_are_split_off_as_from_a_list(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(splits, "_SPARE_CANDIDATES", 0)  # so that second passes are needed
+    monkeypatch.setattr(corpus, "_SPARE_CANDIDATES", 0)  # so that second passes are needed
     for count, different in ((3, 2), (200, 6), (2_000, 60), (3_000, 1_000)):
         pairs = few_sentences(count, different, seed)
         for sizes in ({"validation": 5, "test": 40}, {"test": 12}, {"validation": 3_000, "test": 1}):

@@ -14,8 +14,8 @@ from ptenmt.evaluation.error_analysis import (
 )
 from ptenmt.evaluation.minimal_pairs import MinimalPairResult, MinimalPairResults
 from ptenmt.evaluation.systems import SearchFacts
-from ptenmt.scoring.scores import BaselineComparison, Difference
-from ptenmt.scoring.test_set import PLAIN_TEXT, Hypotheses, TestSet
+from ptenmt.evaluation.test_set import PLAIN_TEXT, Hypotheses, TestSet
+from ptenmt.scores import BaselineComparison, Difference
 
 HARD = "<script>alert('x')</script> | `a` *b* [c](http://d.e) & \\ _f_ ${g}"
 BLEU = Score(

@@ -15,10 +15,10 @@ from ptenmt.data.readers import demo_pairs
 from ptenmt.errors import ConfigError
 from ptenmt.evaluation import EvaluationFiles, evaluate
 from ptenmt.evaluation.checks import Check, run_checks
-from ptenmt.evaluation.reliability import Reliability
 from ptenmt.evaluation.report import report_text
+from ptenmt.evaluation.systems import Reliability
 from ptenmt.evaluation.tables import checks_table
-from ptenmt.scoring.test_set import TestSet as Sentences
+from ptenmt.evaluation.test_set import TestSet as Sentences
 from ptenmt.tokenizers import TokenizerPair, build_tokenizers
 from ptenmt.translation import Translator
 from ptenmt.translation.safeguards.glossary import Glossary

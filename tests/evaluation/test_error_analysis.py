@@ -10,7 +10,7 @@ from ptenmt.evaluation.error_analysis import (
     find_degenerate_outputs,
     max_repeats,
 )
-from ptenmt.scoring.scores import Scorer
+from ptenmt.scores import Scorer
 from ptenmt.tokenizers import SPECIAL_PIECES, Tokenizer
 from ptenmt.tokenizers.words import WordTokenizer
 

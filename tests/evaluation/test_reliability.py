@@ -12,8 +12,8 @@ from sample_evaluation import evaluation
 
 from ptenmt.errors import ConfigError
 from ptenmt.evaluation import EvaluationFiles, LoadOptions, evaluate
-from ptenmt.evaluation.reliability import Reliability
 from ptenmt.evaluation.report import report_text
+from ptenmt.evaluation.systems import Reliability
 from ptenmt.evaluation.tables import scores_table
 from ptenmt.runs import Run
 

@@ -5,9 +5,9 @@ import sacrebleu
 from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.significance import PairedTest
 
+from ptenmt import scores as scores_module
 from ptenmt.evaluation.evaluation import json_facts
-from ptenmt.scoring import scores as scores_module
-from ptenmt.scoring.scores import METRICS, Scorer
+from ptenmt.scores import METRICS, Scorer
 
 HYPOTHESES = ["The cat sat on the mat.", "it 's a dog !", "Nothing at all , I fear", ""] * 4
 REFERENCES = ["The cat sat on a mat.", "It 's a big dog !", "Everything , I fear", "Silence."] * 4

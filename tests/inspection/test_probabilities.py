@@ -10,7 +10,7 @@ from random_models import log_probs
 
 from ptenmt.inspection.drawing import probabilities_figure, save_figure
 from ptenmt.inspection.inspector import Inspector
-from ptenmt.inspection.probabilities import MAX_DRAWN, probability_bars, token_probabilities
+from ptenmt.inspection.tokens import MAX_DRAWN, probability_bars, token_probabilities
 from ptenmt.translation import Translator
 
 TEXT = "bala hime dico"

@@ -7,7 +7,7 @@ import pytest
 
 from ptenmt.errors import RunError
 from ptenmt.runs import Run
-from ptenmt.runs.record import AverageRecord, RunRecord, SplitRecord
+from ptenmt.runs.directory import AverageRecord, RunRecord, SplitRecord
 
 
 def test_what_a_run_does_not_have_is_empty() -> None:

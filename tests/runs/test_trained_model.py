@@ -11,8 +11,7 @@ from copy_task import TrainedRun, change_latest_weights
 from ptenmt.config import CheckpointConfig
 from ptenmt.errors import CheckpointError, RunError
 from ptenmt.runs import Run
-from ptenmt.runs.ctranslate2_cache import ctranslate2_model
-from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
 from ptenmt.runs.weights import keep_best, read_weights
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import requests
 
-from ptenmt.server.keys import Keys, add_key
+from ptenmt.server.limits import Keys, add_key
 from ptenmt.translation.safeguards.glossary import Glossary
 
 TEXT = "o gato não tem tempo nenhum"

@@ -7,7 +7,7 @@ import pytest
 import requests
 
 from ptenmt.errors import ConfigError
-from ptenmt.server.keys import Keys, add_key
+from ptenmt.server.limits import Keys, add_key
 
 ASKED = {"q": "o gato", "source": "pt", "target": "en"}
 
@@ -85,7 +85,7 @@ def test_an_owner_has_a_number_of_requests_a_minute(
     eve = add_key(file, "eve")
     assert [len(line.split()) for line in file.read_text().splitlines()] == [3, 2, 2], "the number is kept"
     keys = Keys(file, per_minute=1)
-    monkeypatch.setattr("ptenmt.server.keys.time.monotonic", lambda: now)
+    monkeypatch.setattr("ptenmt.server.limits.time.monotonic", lambda: now)
     upload = {"data": {"source": "pt", "target": "en"}, "files": {"file": ("a.txt", b"o gato")}}
     with serve(keys=keys) as served:
         bearer = {"Authorization": f"Bearer {alice}"}

@@ -16,8 +16,7 @@ import pytest
 import requests
 
 from ptenmt.server import process
-from ptenmt.server.keys import Keys, add_key
-from ptenmt.server.limits import Limits
+from ptenmt.server.limits import Keys, Limits, add_key
 from ptenmt.server.middleware import Metrics, RequestMiddleware
 from ptenmt.server.process import LogFormatter
 from ptenmt.server.routes import libretranslate

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import requests
 
-from ptenmt.server.keys import Keys, add_key
+from ptenmt.server.limits import Keys, add_key
 from ptenmt.server.routes.libretranslate import DOWNLOAD_SECONDS, MAX_DOWNLOAD_BYTES, Downloads
 from ptenmt.server.service import MAX_WITHOUT_KEY
 

@@ -1,6 +1,6 @@
 import pytest
 
-from ptenmt.config.epochs import EpochSteps
+from ptenmt.config.schedule import EpochSteps
 
 STAGES = EpochSteps(((0, 4), (2, 10), (3, 1)))
 """Epochs of 4, 4, 10, 1, 1, … steps."""

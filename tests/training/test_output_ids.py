@@ -7,9 +7,8 @@ from random_models import write_random_run
 
 from ptenmt.config import AugmentConfig, DataConfig, TokenizerConfig
 from ptenmt.data.readers import demo_pairs
-from ptenmt.recipes.training import output_ids
-from ptenmt.runs.ctranslate2_cache import ctranslate2_model
-from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.recipes import output_ids
+from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
 from ptenmt.tokenizers import SPECIAL_PIECES, build_tokenizers
 
 PAIRS = demo_pairs("train")[:800]

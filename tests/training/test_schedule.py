@@ -21,7 +21,7 @@ PEAK = 0.01
 def rates(first: int = 1, total: int = TOTAL, **options: Any) -> list[float]:
     """The rates of the updates from ``first`` to ``total``, asked for one by one."""
     config = TrainingConfig(**options)
-    return [float(learning_rate(step, config, 128, total)) for step in range(first, total + 1)]
+    return [float(learning_rate(step, config, 128, total, np)) for step in range(first, total + 1)]
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def rates(first: int = 1, total: int = TOTAL, **options: Any) -> list[float]:
     [(0, 0.0), (1, 3.493856e-07), (1_000, 3.493856e-04), (4_000, 1.397542e-03), (16_000, 6.987712e-04)],
 )
 def test_rates_are_the_published_ones(step: int, rate: float):
-    assert float(learning_rate(step, TrainingConfig(), 128, 16_200)) == pytest.approx(rate, rel=1e-6)
+    assert float(learning_rate(step, TrainingConfig(), 128, 16_200, np)) == pytest.approx(rate, rel=1e-6)
 
 
 def test_the_default_is_the_published_formula_whatever_the_number_of_steps():

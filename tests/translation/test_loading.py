@@ -13,8 +13,7 @@ from ptenmt.config import ModelConfig
 from ptenmt.errors import CheckpointError, ExportError, PtenmtError
 from ptenmt.model.ctranslate2_model import CTranslate2Model
 from ptenmt.runs import Run
-from ptenmt.runs.ctranslate2_cache import ctranslate2_model
-from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
 from ptenmt.runs.weights import read_info, read_weights, write_weights
 from ptenmt.translation import Translator
 

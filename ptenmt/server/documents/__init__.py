@@ -6,12 +6,10 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import PurePath
 from typing import Protocol
 
-from ptenmt.server.documents.epub import epub
+from ptenmt.server.documents.archive import epub, open_document_text
 from ptenmt.server.documents.html import Html
-from ptenmt.server.documents.odt import open_document_text
 from ptenmt.server.documents.office import OfficeDocument
-from ptenmt.server.documents.plain import PlainText
-from ptenmt.server.documents.srt import Subtitles
+from ptenmt.server.documents.text import PlainText, Subtitles
 from ptenmt.server.limits import Refusal
 from ptenmt.translation.markup import Fragment
 

@@ -1,12 +1,17 @@
-"""Documents that are zip archives: unpacked within bounds, and packed again."""
+"""Documents that are zip archives, unpacked within bounds and packed again: OpenDocument texts, EPUBs."""
 
 import io
+import posixpath
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain, islice
+from typing import Any
+from urllib.parse import unquote
+
+from lxml import etree
 
 from ptenmt.server.documents.html import Html, check_bounds
-from ptenmt.server.documents.plain import check_tags, limited
+from ptenmt.server.documents.inline import check_tags, limited
 from ptenmt.server.limits import Refusal
 from ptenmt.translation.markup import Fragment
 
@@ -62,8 +67,8 @@ def unpacked(content: bytes, kind: str) -> dict[str, bytes]:
     if sum(map(len, xml)) > MAX_XML_BYTES:
         raise _too_large()
     check_tags(sum(content.count(b"<") for content in xml), MAX_TAGS)
-    for each in xml:
-        check_bounds(each)
+    for markup in xml:
+        check_bounds(markup)
     return files
 
 
@@ -96,3 +101,88 @@ def _too_large() -> Refusal:
 def _is_xml(content: bytes) -> bool:
     """Whether a parser could take it for XML: it begins with ``<`` in UTF-8, UTF-16, UTF-32 or EBCDIC."""
     return content[:1_000].lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n")[:1] in (b"<", b"L", b"")
+
+
+_ODT_KIND = "an OpenDocument text"
+_BODY = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}text"
+_T = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_SVG = "{urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0}"
+_PARAGRAPHS = (f"{_T}p", f"{_T}h", f"{_SVG}title", f"{_SVG}desc")
+_INLINE = ("span", "a", "meta", "content-control")
+_BREAKS = (f"{_T}tab", f"{_T}line-break")
+
+
+def open_document_text(content: bytes) -> ZippedDocument:
+    """Read an OpenDocument text; its headers and footers are among the styles."""
+    files = unpacked(content, _ODT_KIND)
+    parts: dict[str, Html] = {}
+    for name in ("content.xml", *({"styles.xml"} & {*files})):
+        parts[name] = Html(decoded(files, name, _ODT_KIND), roles=_odt_roles)
+    if next(parts["content.xml"].root.iter(_BODY), None) is None:
+        raise unreadable(_ODT_KIND)
+    return ZippedDocument(files, parts)
+
+
+def _odt_roles(root: Any) -> dict[Any, str]:
+    """The role of each node, as of HTML; comments are removed, since they split texts.
+
+    Paragraphs are blocks; tabs and line breaks separate texts; what contains paragraphs inside a paragraph,
+    such as a note or a text box, is a box; fields are placeholders.
+    """
+    etree.strip_tags(root, etree.Comment, etree.ProcessingInstruction)
+    for space in list(root.iter(f"{_T}s")):  # LibreOffice writes it between a field and a word
+        field = space.getprevious()
+        is_word = field is not None and field.tag.startswith(_T) and "".join(field.itertext())[-1:].strip()
+        if is_word and space.tail and not (field.tail or space.attrib):
+            field.tail = f" {space.tail}"
+            space.getparent().remove(space)
+    roles: dict[Any, str] = {}
+    for node in root.iter():
+        is_inside = roles.get(node.getparent()) in ("block", "inline")
+        if node.tag in _PARAGRAPHS:
+            is_deleted = next(node.iterancestors(f"{_T}deletion"), None) is not None
+            roles[node] = "untranslated" if is_deleted else "block"
+        elif not is_inside or node.tag in _BREAKS:
+            roles[node] = "untranslated"
+        elif etree.QName(node).localname in _INLINE:
+            roles[node] = "inline" if next(node.iter(*_BREAKS), None) is None else "block"
+        elif next(node.iter(*_PARAGRAPHS), None) is not None:
+            roles[node] = "box"
+        else:
+            is_field = node.tag.startswith(_T) and any(map(str.strip, node.itertext()))
+            roles[node] = "placeholder" if is_field else "point"
+    return roles
+
+
+_EPUB_KIND = "an EPUB"
+_DC = "{http://purl.org/dc/elements/1.1/}"
+_NCX = "{http://www.daisy.org/z3986/2005/ncx/}"
+
+
+def epub(content: bytes, languages: tuple[Collection[str], str] | None = None) -> ZippedDocument:
+    """Read an EPUB; ``languages`` are those of ``Html``, and the second becomes the book's."""
+    files = unpacked(content, _EPUB_KIND)
+    container = Html(decoded(files, "META-INF/container.xml", _EPUB_KIND), roles=_epub_roles)
+    parts: dict[str, Html] = {}
+    for path in {root.get("full-path", ""): None for root in container.root.iter("{*}rootfile")}:
+        parts[path] = package = Html(decoded(files, path, _EPUB_KIND), roles=_epub_roles)
+        if languages:
+            for language in package.root.iter(f"{_DC}language"):
+                language.text = languages[1]
+        for item in package.root.iter("{*}item"):
+            name = posixpath.normpath(posixpath.join(posixpath.dirname(path), unquote(item.get("href", ""))))
+            kind = item.get("media-type") if name in files and name not in parts else None
+            if kind == "application/xhtml+xml":
+                parts[name] = Html(decoded(files, name, _EPUB_KIND), languages, is_xhtml=True)
+            elif kind == "application/x-dtbncx+xml":
+                parts[name] = Html(decoded(files, name, _EPUB_KIND), roles=_epub_roles)
+    if len(parts) < 2:  # no package, or no page
+        raise unreadable(_EPUB_KIND)
+    return ZippedDocument(files, parts)
+
+
+def _epub_roles(root: Any) -> dict[Any, str]:
+    """The role of each node, as of HTML: titles, and what contains those of pages, are translated."""
+    titles = {*root.iter(f"{_DC}title")}
+    titles.update(*root.iter(f"{_NCX}docTitle", f"{_NCX}navLabel"))
+    return {node: "block" if node in titles else "untranslated" for node in root.iter()}

@@ -5,14 +5,21 @@ prescribes, and escapes each text that it writes: no translation can become mark
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from html import escape, unescape
 from typing import Any
 
 from lxml import etree
 
-from ptenmt.server.documents.inline import TranslationUnit, merged, numbers_in_braces
-from ptenmt.server.documents.plain import check_tags, is_prose, limited, xml_characters
+from ptenmt.server.documents.inline import (
+    TranslationUnit,
+    check_tags,
+    is_prose,
+    limited,
+    merged,
+    numbers_in_braces,
+    xml_characters,
+)
 from ptenmt.server.limits import Refusal
 from ptenmt.translation.markup import Elements, Fragment, text_of
 
@@ -81,9 +88,11 @@ class Html:
         roles: Callable[[_Element], dict[_Element, str]] | None = None,
     ) -> None:
         check_tags(source.count("<"), MAX_TAGS)
-        is_xml, self._is_xhtml = is_xhtml or roles is not None, is_xhtml
+        is_xml = is_xhtml or roles is not None
+        self._is_xhtml = is_xhtml
         self._is_page = not is_xml and _begins_page(source)
-        self._method, self._prolog = "xml" if is_xml else "html", ""
+        self._method = "xml" if is_xml else "html"
+        self._prolog = ""
         if is_xml:
             begin = _end_of_all(_PROLOG, source)
             self._prolog = source[:begin]
@@ -106,12 +115,7 @@ class Html:
         self.texts += [[(element.get(name), ())] for element, name in self._attributes]
         limited(line for text in map(text_of, self.texts) for line in text.split("\n") if is_prose(line))
         if languages:
-            if self._is_page:
-                self.root.set("lang", languages[1])
-            for element in translated:
-                for name in _LANGUAGES:
-                    if element.get(name, "").lower().split("-")[0] in languages[0]:
-                        element.set(name, languages[1])
+            self._name_language(translated, *languages)
 
     def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> str:
         """The HTML with other texts, one for each of ``texts``."""
@@ -125,6 +129,15 @@ class Html:
         body = self.root[0]
         start = self._prolog + escape(body.text or "", quote=False)
         return start + "".join(map(self._written, body))
+
+    def _name_language(self, translated: Iterable[_Element], sources: Collection[str], target: str) -> None:
+        """Replace the language that the page, or an element of it, names."""
+        if self._is_page:
+            self.root.set("lang", target)
+        for element in translated:
+            for name in _LANGUAGES:
+                if element.get(name, "").lower().split("-")[0] in sources:
+                    element.set(name, target)
 
     def _written(self, tree: Any) -> str:
         if self._method == "xml":
@@ -264,7 +277,7 @@ def _parsed(source: str) -> _Element:
 
 def _parsed_xml(source: str) -> _Element:
     """XML in two elements, as a fragment of HTML is."""
-    content = _NO_XML.sub(lambda found: escape(unescape(found[0])), xml_characters(source))
+    content = _NO_XML.sub(lambda sign: escape(unescape(sign[0])), xml_characters(source))
     content = f"<xml><xml>{content}</xml></xml>"
     check_bounds(content.encode())
     parser = etree.XMLParser(resolve_entities=False, recover=True)
@@ -310,7 +323,7 @@ class _Bounds:
 
 def _translated(root: _Element, languages: tuple[Collection[str], str] | None) -> dict[_Element, None]:
     """The elements whose attributes are translated, and their texts but for ``_UNTRANSLATED``, in order."""
-    found: dict[_Element, None] = {}
+    translated: dict[_Element, None] = {}
     metas = (node.get("content", "") for node in root.iter("meta") if node.get("name") == "google")
     is_refused = any("notranslate" in content for content in metas)
     for node in root.iter("*"):
@@ -320,10 +333,12 @@ def _translated(root: _Element, languages: tuple[Collection[str], str] | None) -
         )
         if choice == "no" or "notranslate" in node.get("class", "").split() or is_foreign:
             continue
-        is_inside = not is_refused if parent is None else parent in found and parent.tag not in _UNTRANSLATED
+        is_inside = (
+            not is_refused if parent is None else parent in translated and parent.tag not in _UNTRANSLATED
+        )
         if is_inside or choice in ("", "yes"):
-            found[node] = None
-    return found
+            translated[node] = None
+    return translated
 
 
 def _language(element: _Element) -> str:

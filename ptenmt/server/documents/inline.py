@@ -1,18 +1,48 @@
-"""Inline elements, such as bold words and links, of a text and of its translation."""
+"""What is translated in a document: which texts, how many there may be, and their inline elements."""
 
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sequence
-from itertools import chain, count, groupby
+from itertools import chain, count, groupby, islice
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
 from lxml import etree
 
+from ptenmt.server.limits import Refusal
 from ptenmt.translation.markup import Elements, Fragment, num_shared, text_of
 
+MAX_TEXTS = 20_000
+"""Texts of a document; even at one word each they would keep a server busy for minutes."""
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_FILE_NAME = re.compile(r"\S*\w\.(?:[a-z]{3,4}|[a-z]{2,3}\d|js|md|py|gz|sh)")
+_Item = TypeVar("_Item")
 _BEFORE_ORDINAL = re.compile(r"(?:\d|\b[nN])\.?$")
 _NUMBER_IN_BRACES = re.compile(r"\{\d+\}")
+
+
+def is_prose(text: str) -> bool:
+    """Whether a text has something to translate: a letter, and not only the name of a file."""
+    return any(map(str.isalpha, text)) and _FILE_NAME.fullmatch(text.strip()) is None
+
+
+def limited(items: Iterable[_Item]) -> list[_Item]:
+    """The texts of a document as a list; refuses more than ``MAX_TEXTS`` without reading the rest."""
+    texts = list(islice(items, MAX_TEXTS + 1))
+    if len(texts) > MAX_TEXTS:
+        raise Refusal(f"the document has more than {MAX_TEXTS:,} texts", 413)
+    return texts
+
+
+def check_tags(count: int, limit: int) -> None:
+    """Refuse a document with too many tags, or characters that could begin one."""
+    if count > limit:
+        raise Refusal(f"the document has {count:,} tags; {limit:,} are allowed", 413)
+
+
+def xml_characters(text: str) -> str:
+    """A text without the characters that XML forbids."""
+    return _NOT_XML.sub("", text)
 
 
 def numbers_in_braces(root: Any) -> set[str]:
@@ -39,7 +69,7 @@ class TranslationUnit(ABC):
         self.spans: list[Fragment] = []
         self._elements: list[Any] = []
         """Those that paths refer to. One of them may be a text, such as the space after an image."""
-        self._names = (name for number in count() if (name := f"{{{number}}}") not in taken)
+        self._names = (name for name in map("{{{}}}".format, count()) if name not in taken)
         self._placeholders: dict[str, list[Any]] = {}
         """The elements that each placeholder stands for, in order."""
 
@@ -94,11 +124,11 @@ class TranslationUnit(ABC):
                 opened.append(contents)
                 seen.add(number)
             last, end = path, 0
-            for found in pattern.finditer(text):
-                self._append_text(opened[-1], text[end : found.start()])
-                end = found.end()
-                if left[found[0]]:
-                    append(left[found[0]].pop(0))
+            for placeholder in pattern.finditer(text):
+                self._append_text(opened[-1], text[end : placeholder.start()])
+                end = placeholder.end()
+                if left[placeholder[0]]:
+                    append(left[placeholder[0]].pop(0))
             self._append_text(opened[-1], text[end:])
         del opened[1:]
         for element in chain(*left.values()):

@@ -18,8 +18,15 @@ from docx.opc.part import PartFactory, XmlPart
 from lxml import etree
 
 from ptenmt.server.documents.archive import MAX_TAGS, packed, unpacked, unreadable
-from ptenmt.server.documents.inline import TranslationUnit, merged, numbers_in_braces
-from ptenmt.server.documents.plain import check_tags, is_prose, limited, xml_characters
+from ptenmt.server.documents.inline import (
+    TranslationUnit,
+    check_tags,
+    is_prose,
+    limited,
+    merged,
+    numbers_in_braces,
+    xml_characters,
+)
 from ptenmt.server.limits import Refusal
 from ptenmt.translation.markup import Elements, Fragment, text_of
 
@@ -192,7 +199,7 @@ class _RunUnit(TranslationUnit):
 
     def _with_ranges(self, spans: Sequence[Fragment]) -> list[Fragment]:
         """Return the spans with the start of each bookmark or comment before its end."""
-        found = list(spans)
+        ordered = list(spans)
         ends: dict[tuple[str, str], int] = {}
         for at, (text, path) in enumerate(spans):
             mark = self._elements[path[-1]] if path and not text else None
@@ -201,8 +208,8 @@ class _RunUnit(TranslationUnit):
                 if mark.tag.endswith("End"):
                     ends[key] = at
                 elif key in ends:
-                    found[at], found[ends[key]] = spans[ends[key]], spans[at]
-        return found
+                    ordered[at], ordered[ends[key]] = spans[ends[key]], spans[at]
+        return ordered
 
     def _opened(self, element: _Element, *, is_first: bool) -> tuple[_Element, _Element]:
         role, default = self._roles[element], self._default.get(element)
@@ -255,11 +262,13 @@ def _roles(root: _Element) -> dict[_Element, str]:
             roles[node] = "wrapper" if is_inline and len(node.attrib) <= MAX_ATTRIBUTES else "break"
         else:
             inside = {child.tag for child in node.iterchildren("*")} - _INVISIBLE - _PROPERTIES
-            roles[node] = "text" if inside <= _TEXTS else "point" if inside <= _POINTS else "break"
             if not inside:
                 roles[node] = "dropped"
-            elif roles[node] == "text" and not is_prose(_joined(node)) and _is_superscript(node):
-                roles[node] = "point"  # the mark of a footnote
+            elif inside <= _TEXTS:
+                is_mark = not is_prose(_joined(node)) and _is_superscript(node)  # of a footnote
+                roles[node] = "point" if is_mark else "text"
+            else:
+                roles[node] = "point" if inside <= _POINTS else "break"
     return roles
 
 
@@ -290,7 +299,8 @@ def _wrap_fields(root: _Element) -> None:
         for node in list(parent):
             kinds = [mark.get(f"{_W}fldCharType") for mark in node.iterchildren(_FIELD_CHARACTER)]
             depth += kinds.count("begin")
-            nodes += [node] * bool(depth)
+            if depth:
+                nodes.append(node)
             depth = max(0, depth - kinds.count("end"))
             if nodes and not depth:
                 code = "".join(code.text or "" for node in nodes for code in node.iter(f"{_W}instrText"))
@@ -326,7 +336,7 @@ def _contents_of(element: _Element) -> _Element:
 
 def _formatting(run: _Element) -> _Formatting:
     """A run's properties, comparable, without those that are invisible."""
-    found = []
+    effects = []
     for properties in run.iterchildren(*_PROPERTIES):
         for element in properties.iter("*"):
             if len(element.attrib) > MAX_ATTRIBUTES:
@@ -335,8 +345,8 @@ def _formatting(run: _Element) -> _Formatting:
                 attribute for attribute in element.attrib.items() if attribute[0] not in _INVISIBLE_ATTRIBUTES
             ]
             if element.tag not in _INVISIBLE and (visible or element is not properties):
-                found.append((element.tag, *sorted(visible)))
-    return tuple(found)
+                effects.append((element.tag, *sorted(visible)))
+    return tuple(effects)
 
 
 def _is_superscript(run: _Element) -> bool:
@@ -354,9 +364,9 @@ def _size(run: _Element) -> int:
 
 def _run_like(run: _Element) -> _Element:
     """An empty run with the same formatting."""
-    found = run.makeelement(run.tag)
-    found.extend(map(deepcopy, run.iterchildren(*_PROPERTIES)))
-    return found
+    empty = run.makeelement(run.tag)
+    empty.extend(map(deepcopy, run.iterchildren(*_PROPERTIES)))
+    return empty
 
 
 def _joined(run: _Element) -> str:

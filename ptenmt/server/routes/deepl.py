@@ -6,9 +6,8 @@ from fastapi import APIRouter, Request
 
 from ptenmt.data.text import language_name
 from ptenmt.server import schemas
-from ptenmt.server.http_requests import bearer_token
 from ptenmt.server.routes.libretranslate import translate_texts
-from ptenmt.server.service import SharedService
+from ptenmt.server.service import SharedService, bearer_token
 
 router = APIRouter(
     tags=["DeepL"], responses=schemas.errors(400, 403, 408, 413, 429, 503, model=schemas.DeepLErrorAnswer)

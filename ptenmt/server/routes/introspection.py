@@ -23,19 +23,19 @@ _Result = TypeVar("_Result")
 @router.post("/alignment", openapi_extra=schemas.body_of(schemas.AlignmentRequest), responses=_ERRORS)
 async def alignment(request: Request, service: SharedService) -> schemas.AlignmentAnswer:
     """Translate a sentence, and return which source words each word of the translation attends to."""
-    found = await _answer(
+    aligned = await _answer(
         request,
         service,
         schemas.AlignmentRequest,
         lambda models, direction, body: align(models.translator(direction), body.q, body.prefix).of_words(),
     )
-    return schemas.AlignmentAnswer.model_validate(found, from_attributes=True)
+    return schemas.AlignmentAnswer.model_validate(aligned, from_attributes=True)
 
 
 @router.post("/alternatives", openapi_extra=schemas.body_of(schemas.AlternativesRequest), responses=_ERRORS)
 async def alternatives(request: Request, service: SharedService) -> schemas.AlternativesAnswer:
     """Return translations that differ in the first token after a target prefix."""
-    found = await _answer(
+    ranked = await _answer(
         request,
         service,
         schemas.AlternativesRequest,
@@ -43,7 +43,7 @@ async def alternatives(request: Request, service: SharedService) -> schemas.Alte
             models.translator(direction), body.q, body.prefix, body.count
         ),
     )
-    return schemas.AlternativesAnswer.model_validate({"alternatives": found}, from_attributes=True)
+    return schemas.AlternativesAnswer.model_validate({"alternatives": ranked}, from_attributes=True)
 
 
 @router.post(
@@ -54,8 +54,8 @@ async def alternatives(request: Request, service: SharedService) -> schemas.Alte
 )
 async def attention(request: Request, service: SharedService) -> Response:
     """Return the attention weights of every layer and head."""
-    found = await _answer(request, service, schemas.AttentionRequest, partial(_attention, service))
-    return Response(found, media_type="application/json")
+    weights = await _answer(request, service, schemas.AttentionRequest, partial(_attention, service))
+    return Response(weights, media_type="application/json")
 
 
 async def _answer(

@@ -14,10 +14,16 @@ from ptenmt.data.text import language_name
 from ptenmt.server import schemas
 from ptenmt.server.documents import FORMATS, Document, read_document, translated_name
 from ptenmt.server.documents.html import Html, xml_roles
-from ptenmt.server.http_requests import answer_in_time, bearer_token, read_upload
 from ptenmt.server.limits import Refusal
 from ptenmt.server.models import Route
-from ptenmt.server.service import RequestModels, Service, SharedService
+from ptenmt.server.service import (
+    RequestModels,
+    Service,
+    SharedService,
+    answer_in_time,
+    bearer_token,
+    read_upload,
+)
 from ptenmt.translation import Translation
 from ptenmt.translation.markup import Fragment, text_of
 
@@ -52,8 +58,8 @@ async def detect(request: Request, service: SharedService) -> Any:
     """Detect which of the server's languages a text is in, or another one; the likeliest first."""
     body = await service.read(request, schemas.DetectRequest)
     texts = _texts_of(request, service, body)
-    found = await service.answer(request, lambda _models: list(map(service.detect, texts)))
-    return found[0] if isinstance(body.q, str) else found
+    detections = await service.answer(request, lambda _models: list(map(service.detect, texts)))
+    return detections[0] if isinstance(body.q, str) else detections
 
 
 @router.post("/suggest", include_in_schema=False)
@@ -100,7 +106,7 @@ def _texts_of(request: Request, service: Service, body: schemas.DetectRequest) -
 async def translate_texts(
     request: Request, service: Service, body: schemas.TranslateRequest
 ) -> tuple[list[str], dict[str, list[Any]]]:
-    """The texts, and the fields of the answer with an entry for each; refuses too many of them."""
+    """The texts, and the fields of the answer with an entry for each text; refuses too many of them."""
     texts = _texts_of(request, service, body)
     return texts, await service.answer(request, lambda models: _translate(service, models, body, texts))
 
@@ -119,7 +125,7 @@ class _Text:
     route: Route = ()
     """Empty if the text is in the target language."""
     translations: list[Translation] = field(default_factory=list)
-    """One of each part; none without a route."""
+    """A translation of each part; none without a route."""
     marked: list[list[list[Fragment]]] = field(default_factory=list)
     """Of each part its translation and the alternatives, best first, with their markup."""
 
@@ -299,11 +305,11 @@ async def translate_file(request: Request, service: SharedService) -> schemas.Fi
 )
 async def download_file(request: Request, token: str) -> Response:
     """Fetch a translated document."""
-    found = request.app.state.downloads.find(token)
-    if found is None:
+    download = request.app.state.downloads.find(token)
+    if download is None:
         raise Refusal("no such document, or no longer: they are kept for 20 minutes", 404)
-    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(found.name)}"}
-    return Response(found.content, media_type="application/octet-stream", headers=headers)
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(download.name)}"}
+    return Response(download.content, media_type="application/octet-stream", headers=headers)
 
 
 async def _translate_document(

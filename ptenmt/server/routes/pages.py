@@ -10,10 +10,9 @@ from pathlib import PurePath
 
 from fastapi import APIRouter, Request, Response
 
-from ptenmt.server.http_requests import bearer_token
 from ptenmt.server.limits import Refusal
 from ptenmt.server.schemas import ModelAnswer, errors
-from ptenmt.server.service import SharedService
+from ptenmt.server.service import SharedService, bearer_token
 
 router = APIRouter()
 _GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))", re.IGNORECASE)
@@ -53,15 +52,15 @@ def page_files() -> dict[str, PageFile]:
     folder = sha256("".join(text for _, text in sorted(texts.items())).encode()).hexdigest()[:16]
     modules = sorted(name for name in texts if name.endswith(".js") and name not in ("app.js", "docs.js"))
     texts["app.js"] = _MODULE_SYNTAX.sub("", "".join(texts[name] for name in [*modules, "app.js"]))
-    found = {}
+    served = {}
     for name, text in texts.items():
         is_kept = not name.endswith(".html")
         content = (text if is_kept else text.replace('="page/', f'="page/{folder}/')).encode()
         etag = f'W/"{sha256(content).hexdigest()[:32]}"'
-        found[f"{folder}/{name}" if is_kept else name] = PageFile(
+        served[f"{folder}/{name}" if is_kept else name] = PageFile(
             content, _MEDIA_TYPES[PurePath(name).suffix], etag, is_kept
         )
-    return found
+    return served
 
 
 @router.get("/health", tags=["Monitoring"])
@@ -93,9 +92,8 @@ async def metrics(request: Request, service: SharedService) -> Response:
 @router.get("/v1/models", tags=["Introspection"])
 async def models(service: SharedService) -> list[ModelAnswer]:
     """Describe the models that are loaded."""
-    return [
-        model.description for direction in service.models.directions.values() if (model := direction.model)
-    ]
+    loaded = (direction.model for direction in service.models.directions.values())
+    return [model.description for model in loaded if model]
 
 
 @router.get("/", include_in_schema=False)

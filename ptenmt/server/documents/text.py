@@ -1,4 +1,4 @@
-"""SubRip subtitles (.srt): the text is translated, times and tags are kept; read and written with srt."""
+"""Plain text (.txt), and SubRip subtitles (.srt), whose times and tags are kept; they are read with srt."""
 
 import re
 import textwrap
@@ -8,8 +8,7 @@ from itertools import chain, pairwise
 
 import srt
 
-from ptenmt.server.documents.inline import merged
-from ptenmt.server.documents.plain import check_tags, is_prose, limited
+from ptenmt.server.documents.inline import check_tags, is_prose, limited, merged
 from ptenmt.server.limits import Refusal
 from ptenmt.translation.markup import Elements, Fragment, num_shared, text_of
 
@@ -25,8 +24,26 @@ _TAG = r"<[^<>]*>|\{[^{}]*\}"
 _DASH = re.compile(rf"^ \s* (?: (?: {_TAG} ) \s* )* [-–—]+ \s*", re.VERBOSE)
 """The dash that starts each speaker's lines in a dialogue."""
 _KEPT = re.compile(rf"( {_DASH.pattern} | {_TAG} )", re.VERBOSE)
+_LINE = re.compile(r"[^\r\n]+")
 _NO_BREAK = "\ue000"
 _NO_TAG = str.maketrans("<>{}", "‹›()")
+
+
+class PlainText:
+    """Plain text: each line with a letter in it is a text; line ends and blank lines stay."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._lines = limited(line.span() for line in _LINE.finditer(source) if is_prose(line[0]))
+        self.texts: list[list[Fragment]] = [[(source[slice(*line)], ())] for line in self._lines]
+
+    def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> str:
+        """The file with other texts, one for each of ``texts``."""
+        parts, last_end = [], 0
+        for (begin, end), spans in zip(self._lines, texts, strict=True):
+            parts += [self._source[last_end:begin], text_of(spans)]
+            last_end = end
+        return "".join([*parts, self._source[last_end:]])
 
 
 class _Turn:
@@ -36,14 +53,18 @@ class _Turn:
     """
 
     def __init__(self, lines: list[str]) -> None:
-        self.lines, text = lines, " ".join(lines)
-        self._dash = found[0] if (found := _DASH.match(text)) else ""
+        self.lines = lines
+        text = " ".join(lines)
+        dash = _DASH.match(text)
+        self._dash = dash[0] if dash else ""
         self._tags: list[list[str]] = []  # what begins and ends each element
         path, names, spans = Elements(), list[str](), list[Fragment]()
         for at, part in enumerate(re.split(f"({_TAG})", text.removeprefix(self._dash))):
-            name = tag[1].lower() if (tag := re.fullmatch(r"<(/?\w+)[^<>]*>", part)) else ""
+            tag = re.fullmatch(r"<(/?\w+)[^<>]*>", part)
+            name = tag[1].lower() if tag else ""
             if at % 2 == 0:
-                spans += [(part, path)] * bool(part)
+                if part:
+                    spans.append((part, path))
             elif name[:1] == "/" and name[1:] in names:
                 names = names[: -1 - names[::-1].index(name[1:])]
                 self._tags[path[len(names)]][1] = part
@@ -134,5 +155,5 @@ def _wrapped(text: str, num_lines: int) -> list[str]:
 
     widths = range(max(1, len(kept) // num_lines), len(kept) + 1)
     place = bisect_left(widths, True, key=lambda width: len(lines(width)) <= num_lines)
-    found = lines(widths[place]) if place < len(widths) else [kept]
-    return [line.replace(_NO_BREAK, " ") for line in found]
+    wrapped = lines(widths[place]) if place < len(widths) else [kept]
+    return [line.replace(_NO_BREAK, " ") for line in wrapped]

@@ -1,0 +1,323 @@
+"""``ptenmt info``, ``compare``, ``average`` and ``export``: what becomes of trained runs."""
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from ptenmt.atomic_files import json_text
+from ptenmt.cli.charts import print_facts, print_table
+from ptenmt.cli.console import (
+    Screen,
+    amount,
+    duration,
+    epochs_done,
+    load_tensorflow,
+    option_value,
+    shown_perplexity,
+    silent_libraries,
+    standard_output,
+)
+from ptenmt.cli.options import RunName, RunToDescribe, WhichWeights, run_names
+from ptenmt.config import Config
+from ptenmt.config.loading import flat_options
+from ptenmt.errors import RunError
+from ptenmt.export.packaging import Format, export_model
+from ptenmt.inspection.figures import Table
+from ptenmt.model.ctranslate2_model import Quantization
+from ptenmt.runs import COMMANDS, UNITS, Run, find_run, list_runs
+from ptenmt.runs.directory import RUNS_FOLDER, RunRecord
+from ptenmt.runs.history import NOTHING, History, metric_name, metric_value
+from ptenmt.runs.weights import best_weights, list_weights
+
+if TYPE_CHECKING:
+    from ptenmt.evaluation.comparison import RunComparison
+
+_SHOWN_FACTS = {"created", "trained", "versions", "data", "vocabulary_sizes", "parameters"}
+
+
+def info(screen: Screen, run: RunToDescribe = None) -> None:
+    """Show a run's config, sizes, progress, best score, time and memory. Without --run: list all runs.
+
+    Example: ptenmt info --run base
+    """
+    if run is not None:
+        described = find_run(run)
+        print_facts(str(described.path), _summary(described))
+        options = flat_options(described.config())
+        print_facts("\noptions", {name: option_value(value) for name, value in options.items()})
+        return
+    runs = list_runs(on_unreadable=screen.warn)
+    if not runs:
+        hint = "train one: ptenmt train --config demo.yaml; the bundled model: ptenmt info --run starter"
+        raise RunError(f"no run in {RUNS_FOLDER.absolute()}", hint)
+    print_table(_all_runs(runs, screen.warn))
+
+
+def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Table:
+    rows, tasks = [], set()
+    for run in runs:
+        try:
+            record, config = run.record(_SHOWN_FACTS), run.config()
+            history = History(run.path).validations()
+        except RunError as error:
+            warn(error.message)
+            continue
+        epochs = _epochs(config, record, history[-1]["step"]) if history else NOTHING
+        best = _best_score([line["validation"] for line in history]) if run.has_weights else "no weights"
+        is_default = run.has_weights and config.task not in tasks
+        if is_default:
+            tasks.add(config.task)
+        parameters, started = f"{record.parameters:,}", _time(record.trained)
+        name = f"{run.name} *" if is_default else run.name
+        rows.append((name, config.data.source, epochs, parameters, best, started))
+    header = ("run", "data", "epoch", "parameters", "best score", "last started")
+    title = f"{RUNS_FOLDER}, newest first; *: default without --run"
+    return Table(title=title, header=header, rows=rows, numbers={2, 3, 4})
+
+
+def _best_score(validations: Sequence[dict[str, Any]]) -> str:
+    """The highest BLEU; without one, as for next-word models, the lowest perplexity."""
+    bleu, losses = (
+        [scores[name] for scores in validations if scores.get(name) is not None] for name in ("bleu", "loss")
+    )
+    if bleu:
+        return f"BLEU {max(bleu):.1f}"
+    shown = shown_perplexity(min(losses, default=None))
+    return shown if shown == NOTHING else f"perplexity {shown}"
+
+
+def _summary(run: Run) -> dict[str, str]:
+    record, last = run.record(_SHOWN_FACTS), History(run.path).last()
+    latest = list_weights(run.weights_folder, "latest")  # saved together with the newest checkpoint
+    rows = {
+        "format": str(run.facts()["format_version"]),
+        "first started": _time(record.created),
+        "last started": _time(record.trained),
+        "versions": ", ".join(f"{name} {version}" for name, version in record.versions.items()),
+        UNITS[run.config().task]: ", ".join(f"{part.size:,} {split}" for split, part in record.data.items()),
+        "data fingerprint": record.data["train"].fingerprint[:16],
+        "vocabularies": " and ".join(f"{size:,}" for size in record.vocabulary_sizes),
+        "parameters": f"{record.parameters:,}",
+    }
+    if record.initialized_from:
+        rows["initialized from"] = record.initialized_from
+    if (origin := record.averaged_from) is not None:
+        rows["averaged from"] = f"{', '.join(origin.checkpoints)} of {origin.run}"
+    else:
+        recorded = 0 if last is None else last["step"]
+        step = max([recorded, *(info.step for info in latest)])
+        rows["progress"] = f"step {step:,}, epoch {_epochs(run.config(), record, step)}"
+    rows |= _best(run)
+    if not run.has_weights:
+        rows["weights"] = f"none: {COMMANDS[run.config().task]} cannot use this run"
+    names = ", ".join(path.name for path in reversed(run.checkpoints()))
+    newest = "".join(f" of step {info.step:,}" for info in latest)
+    rows["checkpoints"] = names + newest if names else "none: training cannot be resumed"
+    if last is not None and "seconds" in last:
+        rows |= _costs(last)
+    files = [file for file in run.path.rglob("*") if file.is_file()]
+    rows["files"] = f"{len(files):,}, {amount(sum(file.stat().st_size for file in files))}"
+    return rows
+
+
+def _epochs(config: Config, record: RunRecord, step: int) -> str:
+    per_epoch = record.steps_per_epoch
+    if per_epoch is None:
+        return NOTHING
+    total_steps = per_epoch.total(config.training.epochs, config.training.max_steps)
+    return epochs_done(step, per_epoch, total_steps)
+
+
+def _best(run: Run) -> dict[str, str]:
+    config, models = run.config(), best_weights(run.weights_folder)
+    metric = config.validation.metric
+    best = History(run.path).best(metric)
+    if best is None:
+        return {"best model": models[0].label} if models else {}
+    scores = best["validation"]
+    names = [name for name in ("bleu", "chrf", "loss", "accuracy") if name in scores]
+    others = [f"{metric_name(name)} {metric_value(name, scores[name])}" for name in names]
+    shown = shown_perplexity(scores.get("loss"))
+    if "bleu" not in scores and shown != NOTHING:
+        apart = ", unknown words excluded" if config.task == "next-word" else ""
+        others.append(f"perplexity {shown}{apart}")
+    return {
+        f"best {metric_name(metric)}": f"{metric_value(metric, scores.get(metric))} at step {best['step']:,}"
+        f" in epoch {best['epoch']}",
+        "all scores": ", ".join(others),
+    }
+
+
+def _costs(last: dict[str, Any]) -> dict[str, str]:
+    whole = sum(last["seconds"].values()) or 1.0
+    shares = sorted(last["seconds"].items(), key=lambda item: -item[1])
+    parts = ", ".join(f"{kind} {part / whole:.0%}" for kind, part in shares)
+    return {
+        "time": f"{duration(whole)}: {parts}",
+        "peak memory": "unknown" if last["peak_memory"] is None else amount(last["peak_memory"]),
+        "skipped steps": f"{last['skipped_steps']:,}",
+    }
+
+
+def _time(stamp: str) -> str:
+    return f"{stamp[:16].replace('T', ' ')} UTC"
+
+
+def compare(
+    screen: Screen,
+    runs: Annotated[list[str], typer.Argument(metavar="RUN...", autocompletion=run_names)],
+    split: Annotated[
+        Literal["validation", "test"] | None, typer.Option(show_default="compare the runs' files only")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json")] = False,
+) -> None:
+    """Put runs side by side: sizes, times, the best validation, and the options that differ.
+
+    With --split, their translations of the same pairs are scored, too; p is that of sacreBLEU's paired
+    bootstrap test against the first run.
+
+    Example: ptenmt compare base small --split test
+
+    Args:
+        runs: Two or more runs: folders, or names below checkpoints/.
+        split: Score all runs on these pairs of the first one, each with its own decoding options.
+        as_json: Write everything as one JSON object.
+    """
+    from ptenmt.evaluation import LoadOptions
+    from ptenmt.evaluation.comparison import compare as compare_runs
+    from ptenmt.evaluation.evaluation import json_facts
+
+    with screen.bar("loading") as show:
+        comparison = compare_runs(runs, split, load=LoadOptions(on_warning=screen.warn), on_progress=show)
+    if comparison.splits_that_differ:
+        splits = " and ".join(comparison.splits_that_differ)
+        screen.warn(f"the runs have different {splits} {_units(comparison)}")
+    for name in comparison.without_weights:
+        screen.warn(f"{name} has no weights: it cannot be used")
+    if as_json:
+        with standard_output() as stream:
+            stream.write(json_text(json_facts(comparison), indent=2) + "\n")
+        return
+    print_comparison(comparison)
+
+
+def print_comparison(comparison: "RunComparison") -> None:
+    """Print the tables of a comparison."""
+    header = ("", *(run.run for run in comparison.runs))
+    columns = [_column(comparison, number) for number in range(len(comparison.runs))]
+    results = [(name, *(column[name] for column in columns)) for name in columns[0]]
+    print_table(Table(title="runs", header=header, rows=results, numbers=range(1, len(header))))
+    if comparison.differences:
+        rows = [(name, *map(option_value, values)) for name, values in comparison.differences.items()]
+        print_table(Table(title="\noptions that differ", header=header, rows=rows))
+
+
+def _column(comparison: "RunComparison", number: int) -> dict[str, str]:
+    """The figures of a run by name; next-word models have a perplexity instead of BLEU."""
+    run, tasks = comparison.runs[number], {run.task for run in comparison.runs}
+    metrics = [*(["bleu", "chrf"] if "translation" in tasks else []), "loss", "accuracy"]
+    column = {
+        "parameters": f"{run.parameters:,}",
+        f"training {_units(comparison)}": f"{run.pairs:,}",
+        "steps": _count(run.steps),
+        "epochs": NOTHING if run.epochs is None else f"{run.epochs:.4g}",
+        "training time": NOTHING if run.seconds is None else duration(run.seconds),
+        "tokens/s": _count(run.tokens_per_second),
+        "best step": _count(run.best_step),
+    }
+    for metric in metrics:
+        column[f"best validation: {metric_name(metric)}"] = metric_value(metric, run.validation.get(metric))
+    if "next-word" in tasks:
+        column["best validation: perplexity"] = shown_perplexity(run.validation.get("loss"))
+    if comparison.scores:
+        scores, pairs = comparison.scores[number], f"{comparison.split} pairs"
+        for difference in scores.differences:
+            score = f"{difference.score.value:.1f} ± {difference.score.margin:.1f}"
+            if number:
+                score += " (=)" if difference.p_value is None else f" (p {difference.formatted_p()})"
+            column[f"{pairs}: {difference.score.name}"] = score
+        column[f"{pairs}: sentences/s"] = f"{scores.sentences_per_second:,.0f}"
+    differing = sum(run.options[name] != value for name, value in comparison.runs[0].options.items())
+    return column | {"options that differ from the first run": f"{differing:,}" if number else NOTHING}
+
+
+def _units(comparison: "RunComparison") -> str:
+    return " or ".join(dict.fromkeys(UNITS[run.task] for run in comparison.runs))
+
+
+def _count(number: float | None) -> str:
+    return NOTHING if number is None else f"{number:,.0f}"
+
+
+def average(
+    screen: Screen,
+    run: RunName = None,
+    last: Annotated[int | None, typer.Option(min=1, metavar="K")] = None,
+    best: Annotated[int | None, typer.Option(min=1, metavar="K")] = None,
+    to: Annotated[str | None, typer.Option("--to", metavar="NAME|DIR")] = None,
+) -> None:
+    """Average the weights of a run's checkpoints into a new run, which often translates better.
+
+    The training's checkpoint.keep and checkpoint.keep_best limit how many there are. With optimizer.ema, the
+    moving averages are averaged.
+
+    Example: ptenmt average --run base --last 5
+
+    Args:
+        last: Average the last K checkpoints; by default all.
+        best: Average the K models that scored best instead.
+        to: The new run; by default RUN-averaged, beside it.
+    """
+    from ptenmt.training.averaging import average as average_run
+
+    if best is None:
+        load_tensorflow(screen)
+    path = average_run(run, last=last, best=best, to=to)
+    averaged = Run(path)
+    origin = averaged.record({"averaged_from"}).averaged_from
+    of = ", ".join(origin.checkpoints if origin else ())
+    if averaged.config().task == "next-word":
+        purpose, command = "complete", ["complete", "--run", str(path), "TEXT"]
+    else:
+        purpose, command = "score it", ["evaluate", "--run", str(path), "--split", "validation"]
+    screen.say(f"averaged {of}: {path}; {purpose} with")
+    screen.say_command(["ptenmt", *command])
+
+
+def export(
+    screen: Screen,
+    run: RunName = None,
+    checkpoint: WhichWeights = "best",
+    form: Annotated[Format, typer.Option("--format")] = "ctranslate2",
+    quantization: Annotated[Quantization | None, typer.Option(show_default="int8")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIR|FILE", show_default="below the run's export/"),
+    ] = None,
+) -> None:
+    """Export a run's model for another program, with a model card and checksums.
+
+    ptenmt translate and ptenmt serve need no export. A savedmodel translates text in the form of the training
+    corpus, with greedy search.
+
+    Example: ptenmt export --run mine --format argos --output mine.argosmodel
+
+    Args:
+        form: ctranslate2; savedmodel for TensorFlow (Serving), text in and text out; argos for Argos
+            Translate and LibreTranslate; weights for any framework.
+        quantization: How weights are stored (ctranslate2, argos): int8 is the smallest and fastest.
+        output: A folder, or for argos a file; an export that is there is replaced.
+    """
+    is_noisy = form in ("savedmodel", "weights", "argos")  # log lines of TensorFlow and SentencePiece
+    with silent_libraries(screen) if is_noisy else nullcontext(screen.warn) as warn:
+        exported = export_model(
+            run, format=form, quantization=quantization, output=output, checkpoint=checkpoint, on_warning=warn
+        )
+    stored = exported.quantization or "float32"
+    screen.say(
+        f"exported {exported.weights.label} as {form} in {stored}: {exported.path}, "
+        f"{amount(exported.num_bytes)}, {exported.seconds:.1f} s"
+    )

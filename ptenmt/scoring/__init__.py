@@ -1,1 +1,0 @@
-"""Scores of translations, computed by sacreBLEU, and the test sets that they are measured on."""
