@@ -104,6 +104,7 @@ class BatchQueue:
         self._engine_for, self._options, self._max_positions = engine_for, options, max_positions
         self._review, self._with_scores = review, with_scores
         self._pending: deque[tuple[Buffer, list[Sentence], PendingHypotheses, float]] = deque()
+        self._again: dict[Buffer, list[Sentence]] = defaultdict(list)
         self._last = 0.0
 
     def translate(self, buffers: Iterable[Buffer]) -> Iterator[tuple[Buffer, list[int]]]:
@@ -163,9 +164,16 @@ class BatchQueue:
                 reviewed = self._review(searched)
                 for sentence in reviewed:
                     buffer.segmented[sentence.row].sentences[sentence.number] = sentence
-                for _ in self._submit(buffer, (sentence for sentence in reviewed if not sentence.is_done)):
-                    pass
+                self._again[buffer] += [sentence for sentence in reviewed if not sentence.is_done]
+                self._submit_again(buffer)
                 yield buffer, _done(buffer, dict.fromkeys(sentence.row for sentence in reviewed))
+
+    def _submit_again(self, buffer: Buffer) -> None:
+        """Search once more for sentences, when they fill a batch or nothing else of their buffer is pending."""
+        is_last = all(pending is not buffer for pending, *_ in self._pending)
+        if is_last or len(self._again[buffer]) >= self._engine.batch_sentences:
+            for _ in self._submit(buffer, self._again.pop(buffer)):
+                pass
 
     def _limit(self, sentence: Sentence) -> int:
         """The most tokens of a sentence's translation."""

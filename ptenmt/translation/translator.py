@@ -231,8 +231,7 @@ class Translator:
         """Batch, translate and post-process buffers.
 
         Yields:
-            A buffer and, by row, its translations that are complete now: for each buffer first of all those of
-            texts without words.
+            A buffer and, by row, its translations that are complete now; first those of texts without words.
         """
         options, max_positions = self.config.decoding, self.config.model.max_positions
         queue = BatchQueue(self.seeded_engine, options, max_positions, self._review, with_scores=with_scores)
