@@ -30,8 +30,7 @@ from ptenmt.config import (
 from ptenmt.data import corpora
 from ptenmt.data.corpora import fetch_corpora, list_corpora, read_corpus
 from ptenmt.data.corpus import fetch_sources, load_corpus
-from ptenmt.errors import ConfigError, DataError, DownloadError
-from ptenmt.progress import DownloadProgress
+from ptenmt.errors import ConfigError, DataError, DownloadError, DownloadProgress
 from ptenmt.runs import Run
 
 pytestmark = pytest.mark.usefixtures("hasty")
