@@ -20,9 +20,8 @@ from ptenmt.data.filters import Filter, FilterReport, bare_text, complete, diges
 from ptenmt.data.readers import DEMO_FILE, SentencePair, demo_pairs, read_pairs, status
 from ptenmt.data.store import Chunk, Entry, NumberedChunk, TextPairs, corpus_cache, in_chunks, write_texts
 from ptenmt.data.text import TextPreparation
-from ptenmt.errors import DataError
+from ptenmt.errors import DataError, OnDownload
 from ptenmt.processes import parallel_map
-from ptenmt.progress import OnDownload
 
 HeldOutSplit = Literal["validation", "test"]
 _Split = Literal["train"] | HeldOutSplit

@@ -16,8 +16,7 @@ import requests
 import urllib3
 
 from ptenmt.atomic_files import exclusive, file_checksum, folder_written_whole
-from ptenmt.errors import DownloadError, TokenizerError
-from ptenmt.progress import DownloadProgress, OnDownload
+from ptenmt.errors import DownloadError, DownloadProgress, OnDownload, TokenizerError
 
 logger = logging.getLogger(__name__)
 

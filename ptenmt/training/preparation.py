@@ -16,8 +16,7 @@ from ptenmt.data.batches import BatchPlan, TrainingPairs
 from ptenmt.data.corpora import fetch_corpora
 from ptenmt.data.store import corpus_cache
 from ptenmt.data.text import preparation_differences
-from ptenmt.errors import ConfigError, RunError
-from ptenmt.progress import OnDownload
+from ptenmt.errors import ConfigError, OnDownload, RunError
 from ptenmt.runs import Run, check_task, find_run
 from ptenmt.runs.trained_model import TrainedModel, assign_weights
 from ptenmt.tokenizers import require_symbols
