@@ -131,9 +131,11 @@ class Service:
 
     async def answer(self, request: Request, work: Callable[[RequestModels], _Result]) -> _Result:
         """Like ``run``, in the time of a request; refuses if it takes longer or the client disconnects."""
-        return await answer_in_time(request, self.run(work), self.limits.seconds)
+        return await answer_in_time(request, self.run(request, work), self.limits.seconds)
 
-    async def run(self, work: Callable[[RequestModels], _Result], *, is_document: bool = False) -> _Result:
+    async def run(
+        self, request: Request, work: Callable[[RequestModels], _Result], *, is_document: bool = False
+    ) -> _Result:
         """Call a function with the models in a worker thread; while the queue is full, refuse before.
 
         The sentences that it translates share batches with those of other requests. If the caller is
@@ -143,16 +145,17 @@ class Service:
         Raises:
             Refusal: The queue is full, the server is shutting down, or ``work`` raised a ``ConfigError``.
         """
-        request = QueuedRequest(self._queue, _DOCUMENT_SENTENCES if is_document else None)
+        client = getattr(request.state, "key", "") or client_address(request)
+        queued = QueuedRequest(self._queue, _DOCUMENT_SENTENCES if is_document else None, client)
 
         def in_turn() -> _Result:
             with self._queue.turns:
-                return work(RequestModels(self.models, request, self.metrics))
+                return work(RequestModels(self.models, queued, self.metrics))
 
         try:
             if not is_document:
                 # Here, since under overload the event loop competes with all threads.
-                self._queue.admit(request)
+                self._queue.admit(queued)
             return await anyio.to_thread.run_sync(in_turn, abandon_on_cancel=True, limiter=self._limiter)
         except BusyError as error:
             raise Refusal(error.message, 503, retry_after=error.retry_after) from error
@@ -161,7 +164,7 @@ class Service:
         except ConfigError as error:
             raise Refusal(error.message) from error
         finally:
-            request.cancel()
+            queued.cancel()
 
     def glossary(self, name: str | None) -> Glossary | None:
         """The glossary with a name, none for an empty one; refuses an unknown name."""
@@ -283,6 +286,11 @@ async def read_upload(request: Request, model: type[_Model], max_bytes: int) -> 
         if len(content) > max_bytes:
             raise Refusal(f"the document is larger than {max_bytes:,} bytes", 413)
         return _validated(form.multi_items(), model), file.filename, content
+
+
+def client_address(request: Request) -> str:
+    """The address of a client, as its proxy says; empty at a socket of the file system."""
+    return request.client.host if request.client else ""
 
 
 def bearer_token(request: Request) -> str:

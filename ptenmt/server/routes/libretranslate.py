@@ -326,7 +326,9 @@ async def _translate_document(
     if not route:
         return content
     _, moved = await service.run(
-        lambda models: models.translate(route, document.texts, glossary=glossary), is_document=True
+        request,
+        lambda models: models.translate(route, document.texts, glossary=glossary),
+        is_document=True,
     )
     return await service.in_document_thread(document.with_texts, [best for best, *_ in moved])
 
