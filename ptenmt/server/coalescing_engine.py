@@ -40,6 +40,8 @@ _PACE_DECAY = 0.9
 _UNLIMITED = 10**9
 _MAX_SIZE = 32_768
 """Source tokens times maximum length of a batch with several sentences: up to 0.2 s for a small model."""
+_SHARE_OF_ROOM = 3
+"""How many times what is left of the queue a client may occupy, so that there is always room for another."""
 _LONGER = 2
 """The longest sentence of a batch has at most so many times the tokens of the one that is due, ..."""
 _SOME_TOKENS = 16
@@ -121,11 +123,13 @@ class SentenceQueue:
         """Reserve room for a request until it adds sentences or is cancelled; takes no lock.
 
         Raises:
-            BusyError: Too many sentences wait, with one for each admitted request.
+            BusyError: Too many sentences wait, with one for each admitted request; or three quarters of the
+                room are taken by the client's own.
         """
-        num_waiting = len(self._waiting) + len(self._preparing)
-        if num_waiting >= self._max_waiting:
-            raise self._busy(num_waiting)
+        waiting = [sentence.engine.request for sentence in self._waiting] + list(self._preparing)
+        num_own = sum(other.client == request.client for other in waiting)
+        if num_own >= _SHARE_OF_ROOM * (self._max_waiting - len(waiting)):
+            raise self._busy(len(waiting))
         self._preparing.add(request)
 
     def _busy(self, num_waiting: int) -> BusyError:

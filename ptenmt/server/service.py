@@ -1,6 +1,7 @@
 """The service behind all routes: models, limits, keys, and how requests are read and answered in time."""
 
 import asyncio
+import codecs
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import replace
@@ -18,7 +19,7 @@ from ptenmt.data.text import seems_foreign
 from ptenmt.errors import ConfigError
 from ptenmt.server.coalescing_engine import BusyError, CoalescingEngine, QueuedRequest, SentenceQueue
 from ptenmt.server.documents.inline import is_prose
-from ptenmt.server.limits import CLIENT_GONE, Keys, Limits, Refusal, shutting_down
+from ptenmt.server.limits import CLIENT_GONE, METRICS, Keys, Limits, Refusal, shutting_down
 from ptenmt.server.middleware import Metrics
 from ptenmt.server.models import Direction, Model, Models, Route
 from ptenmt.server.schemas import Detection, WithKey
@@ -230,19 +231,29 @@ class Service:
 
     def check_key(self, request: Request, key: str) -> None:
         """Refuse an unknown key, if keys are required, and too many requests; a request counts once."""
-        owner = self.keys.owner(key)
-        if owner is None:
+        owner = self.keys.owner(key, client_address(request))
+        if owner is None or owner.name == METRICS:
             raise Refusal("a valid api_key is needed; ask the operator of this server for one", 403)
         if not hasattr(request.state, "key"):
             request.state.key = owner.name
-            if seconds := owner.spend():
-                raise Refusal(f"{owner.per_minute} requests a minute are allowed", 429, retry_after=seconds)
+            request.scope["owner"] = owner
+            if seconds := owner.requests.spend(1):
+                most = owner.requests.size
+                raise Refusal(f"{most} requests a minute are allowed", 429, retry_after=seconds)
+
+    def count_characters(self, request: Request, num: int) -> None:
+        """Count the characters of a request; refuse those beyond the quota of its key."""
+        request.state.characters = num
+        quota = request.scope["owner"].characters
+        if seconds := quota.spend(num):
+            raise Refusal(f"{quota.size:,} characters a day are allowed", 429, retry_after=seconds)
 
     def check_length(self, request: Request, texts: list[str]) -> None:
         """Refuse texts with too many characters."""
         request.state.characters = given = sum(map(len, texts))
         if given > (most := self.limits.characters):
             raise Refusal(f"the text has {given:,} characters; {most:,} are allowed")
+        self.count_characters(request, given)
 
 
 async def _service(request: Request) -> Service:
@@ -269,7 +280,7 @@ async def read(request: Request, model: type[_Model]) -> _Model:
             raise Refusal("the form is not UTF-8, or has too many fields") from error
         return _validated(request.query_params.multi_items() + fields, model)
     try:
-        return model.model_validate_json(body)
+        return model.model_validate_json(body.removeprefix(codecs.BOM_UTF8))
     except ValidationError as error:
         raise Refusal(_first_error(error)) from error
 
@@ -295,9 +306,13 @@ def client_address(request: Request) -> str:
 
 def bearer_token(request: Request) -> str:
     """The key in the Authorization header, else in the query string; empty without one."""
+    return header_key(request) or request.query_params.get("api_key", "")
+
+
+def header_key(request: Request) -> str:
+    """The key in the Authorization header; empty without one."""
     scheme, _, key = request.headers.get("authorization", "").partition(" ")
-    is_key = scheme.lower() in ("bearer", "deepl-auth-key")
-    return key.strip() if is_key else request.query_params.get("api_key", "")
+    return key.strip() if scheme.lower() in ("bearer", "deepl-auth-key") else ""
 
 
 async def answer_in_time(request: Request, work: Coroutine[Any, Any, _Result], seconds: float) -> _Result:

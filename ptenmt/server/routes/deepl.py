@@ -1,5 +1,6 @@
 """DeepL's routes, and Immersive Translate's list format, which has nearly the same fields."""
 
+import math
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -47,6 +48,10 @@ async def languages(request: Request, service: SharedService) -> list[dict[str, 
 @router.post("/v2/usage")
 @router.get("/v2/usage")
 async def usage(request: Request, service: SharedService) -> dict[str, int]:
-    """Return the characters that were translated since the start; there is no limit."""
+    """Return the characters of the key's quota, or without one those translated since the start."""
     service.check_key(request, bearer_token(request))
+    quota = request.scope["owner"].characters
+    if quota.size:
+        quota.spend(0)  # what has come back meanwhile
+        return {"character_count": math.ceil(quota.size - quota.num_left), "character_limit": quota.size}
     return {"character_count": service.metrics.num_characters, "character_limit": 10**12}

@@ -221,7 +221,7 @@ def _answer(body: schemas.TranslateRequest, texts: list[_Text]) -> dict[str, lis
     ranked = [text.ranked for text in texts]
     answer["translatedText"] = [best for best, *_ in ranked]
     if body.alternatives:
-        answer["alternatives"] = [others for _, *others in ranked]
+        answer["alternatives"] = [list(filter(str.strip, others)) for _, *others in ranked]
     return answer
 
 
@@ -317,7 +317,7 @@ async def _translate_document(
 ) -> bytes:
     glossary = service.glossary(body.glossary)
     document, texts = await service.in_document_thread(_parse, service, body, name, content)
-    request.state.characters = sum(map(len, texts))
+    service.count_characters(request, sum(map(len, texts)))
     if body.source == "auto":
         detected = await service.in_document_thread(service.detect_source, " ".join(texts), body.target)
         route = service.route(detected.language, body.target)
