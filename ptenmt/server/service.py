@@ -67,12 +67,14 @@ class RequestModels:
         max_sentences: int | None = None,
         count: int = 1,
         with_confidence: bool = False,
+        split_sentences: bool = True,
     ) -> tuple[list[Translation], list[list[list[Fragment]]]]:
         """Translate texts by a route, each with ``count`` - 1 alternatives; two models have no confidence.
 
         Returns the translations, and with their markup the text of each and the texts of its alternatives.
         """
-        *earlier, last = map(self.translator, route)
+        splitting = {} if split_sentences else {"split_sentences": False}
+        *earlier, last = (self.translator(direction).with_options(**splitting) for direction in route)
         self._metrics.characters.labels(route[0].name).inc(sum(len(text_of(text)) for text in texts))
         if earlier and glossary:
             raise Refusal("a glossary needs a model of both languages, and here two models are chained")
