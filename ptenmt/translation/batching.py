@@ -81,6 +81,25 @@ def read_buffers(
             yield Buffer(read, segment(read), error, ends_in_pause)
 
 
+def shard(texts: Iterable[str], number: int, count: int, size: int) -> tuple[int, int]:
+    """Where part ``number`` of ``count`` of a file begins and ends: the first text, and the one after the last.
+
+    Parts are whole buffers of ``size`` texts, those that ``read_buffers`` makes of the whole file: so the
+    translations of all parts, joined, are those of the whole.
+    """
+    starts = [0]
+    num_texts = num_characters = 0
+    for text in texts:
+        if num_texts - starts[-1] == size or num_characters >= MAX_BUFFER_CHARACTERS:
+            starts.append(num_texts)
+            num_characters = 0
+        num_texts += 1
+        num_characters += len(text)
+    starts.append(num_texts)
+    num_buffers = len(starts) - 1
+    return starts[num_buffers * (number - 1) // count], starts[num_buffers * number // count]
+
+
 class BatchQueue:
     """Translates buffers in batches; submits batches to an engine before earlier ones are finished.
 
