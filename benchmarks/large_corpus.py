@@ -52,8 +52,8 @@ def generate(file: Path, count: int) -> None:
 def train_a_little(file: str, run: str, cache: str, steps: int) -> None:
     """The measured process: print events of the training on stdout, and stop after ``steps``."""
     from ptenmt.config.loading import load_config
-    from ptenmt.training import train
     from ptenmt.training.events import CorpusReady, Event, StepDone, TrainingStarted
+    from ptenmt.training.session import train
 
     settings = OPTIONS | {"data.path": file, "data.cache_dir": cache}
     config = load_config("base", [f"{name}={value}" for name, value in settings.items()])

@@ -20,7 +20,7 @@ import numpy as np
 from ptenmt.config import Config
 from ptenmt.config.loading import load_config
 from ptenmt.data.word_windows import read_prose, split_for_windows
-from ptenmt.training import train
+from ptenmt.training.session import train
 
 VARIANTS = {
     "pooled": [],

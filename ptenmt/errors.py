@@ -1,7 +1,11 @@
-"""The errors that a user can cause and fix; everything else is a bug and shows its traceback."""
+"""What functions report: errors that a user can cause and fix, and the progress of long work.
+
+Every other error is a bug and shows its traceback. Progress goes to a callback, which renders it.
+"""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 
 def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.5, num: int = 1) -> str:
@@ -62,3 +66,26 @@ class OutputError(PtenmtError):
 
 class ServerError(PtenmtError):
     """A server that cannot start."""
+
+
+class ModelImportError(PtenmtError):
+    """A model of another program that cannot be imported."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DownloadProgress:
+    """Progress of a download."""
+
+    url: str
+    name: str
+    done: int
+    """Bytes so far, including those of an earlier attempt."""
+    total: int | None
+    """Bytes of the whole file; None if the server does not report it."""
+    is_unpacking: bool = False
+    """Whether a download is being read; then characters of text are counted."""
+
+
+OnDownload = Callable[[DownloadProgress], None]
+OnProgress = Callable[[str, int, int], None]
+"""Called with the current activity, how much of it is done, and how much there is."""

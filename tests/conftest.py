@@ -31,6 +31,10 @@ if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--jax-python", help="a Python with JAX, under which the layers are tested too")
+    parser.addoption(
+        "--transformers-python",
+        help="a Python with transformers and torch: what it computes is compared",
+    )
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -24,11 +24,14 @@ _OPTIONS = list(product(("post", "pre"), ("none", "target", "all"), ("relu", "ge
 def drawn(number: int) -> tuple[ModelConfig, int, int | None]:
     """A small architecture: every combination of options in 18 consecutive numbers, sizes drawn at random.
 
+    From 36 on as other programs have them: swish, another epsilon, sources without one mark or both.
+
     Returns:
         Its config, and the sizes of both vocabularies; None where they share one.
     """
     chance = np.random.default_rng(number)
     norm, tied, activation = _OPTIONS[number % len(_OPTIONS)]
+    is_foreign = number >= 2 * len(_OPTIONS)
     heads = int(chance.integers(1, 5))
     head_size = int(chance.integers(3, 9))
     has_own_size = bool(chance.integers(2))
@@ -41,7 +44,9 @@ def drawn(number: int) -> tuple[ModelConfig, int, int | None]:
         value_size=head_size if has_own_size else None,
         norm=norm,
         tied_embeddings=tied,
-        activation=activation,
+        activation="swish" if is_foreign else activation,
+        norm_epsilon=1e-3 if is_foreign else 1e-6,
+        source_marks=("end", "none")[number % 2] if is_foreign else "both",
         max_positions=24,
     )
     source_size, target_size = (int(size) for size in chance.integers(24, 36, size=2))

@@ -37,7 +37,7 @@ FROM_FASTAPI = {"anyio", "pydantic", "starlette"}
 LOADED = """
 import sys
 import ptenmt.cli.serve, ptenmt.cli.translate, ptenmt.server.app, ptenmt.server.process
-import ptenmt.translation.ctranslate2_engine, ptenmt.translation.coalescing_engine
+import ptenmt.translation.ctranslate2_engine, ptenmt.server.coalescing_engine
 print(*(module.__file__ for name, module in sys.modules.items() if name.split(".")[0] == "ptenmt"), sep="\\n")
 """
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import keyword
 import os
 import re
 import signal
@@ -25,11 +26,14 @@ COMMANDS = {
     "evaluate": "evaluate",
     **dict.fromkeys(("translate", "backtranslate"), "translate"),
     "complete": "complete",
-    **dict.fromkeys(("average", "export", "info", "compare"), "runs"),
+    **dict.fromkeys(("average", "import", "export", "info", "compare"), "runs"),
     "inspect": "inspect",
     "serve": "serve",
 }
-"""By name the module of ``ptenmt.cli`` with a function for ``command``, or a Typer app, of that name."""
+"""By name the module of ``ptenmt.cli`` with a function for ``command``, or a Typer app, of that name.
+
+``import``, which is a keyword, has an underscore after it there.
+"""
 _INTERRUPTED = 128 + signal.SIGINT
 
 
@@ -43,7 +47,8 @@ class _Group(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 — the context does not matter
         if cmd_name not in COMMANDS:
             return None
-        function = getattr(import_module(f"ptenmt.cli.{COMMANDS[cmd_name]}"), cmd_name)
+        name = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
+        function = getattr(import_module(f"ptenmt.cli.{COMMANDS[cmd_name]}"), name)
         if isinstance(function, typer.Typer):
             return typer.main.get_command(function)
         alone = typer.Typer(add_completion=False, **MARKUP)

@@ -14,9 +14,8 @@ from typing import IO, TYPE_CHECKING, Any
 from ptenmt import processes
 from ptenmt.config.loading import show_value
 from ptenmt.config.schedule import EpochSteps
-from ptenmt.errors import OutputError, PtenmtError
+from ptenmt.errors import DownloadProgress, OutputError, PtenmtError
 from ptenmt.processes import silent_stderr
-from ptenmt.progress import DownloadProgress
 from ptenmt.runs import NOTICE
 from ptenmt.runs.history import NOTHING, metric_name, metric_value, perplexity
 from ptenmt.signals import process_signals

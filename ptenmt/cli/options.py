@@ -129,6 +129,9 @@ _own_run = partial(run_option, "--run", "-r", help=f"{_WHICH.capitalize()}.")
 _LAST = "the run trained or averaged last, else starter"
 RunName = Annotated[str | None, _own_run(show_default=_LAST)]
 RunToTrain = Annotated[str | None, _own_run(show_default="the config's name")]
+NewRun = Annotated[
+    str, run_option("--run", "-r", help="The new run: a folder, or a name below checkpoints/.")
+]
 RunsToCompare = Annotated[
     list[str] | None,
     _own_run(help=f"{_WHICH.capitalize()}; may be given several times.", show_default=_LAST),

@@ -1,4 +1,4 @@
-"""``ptenmt info``, ``compare``, ``average`` and ``export``: what becomes of trained runs."""
+"""``ptenmt info``, ``compare``, ``average``, ``import`` and ``export``: what becomes of trained runs."""
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -20,11 +20,12 @@ from ptenmt.cli.console import (
     silent_libraries,
     standard_output,
 )
-from ptenmt.cli.options import RunName, RunToDescribe, WhichWeights, run_names
+from ptenmt.cli.options import NewRun, RunName, RunToDescribe, WhichWeights, run_names
 from ptenmt.config import Config
 from ptenmt.config.loading import flat_options
 from ptenmt.errors import RunError
 from ptenmt.export.packaging import Format, export_model
+from ptenmt.importing.run import import_model
 from ptenmt.inspection.figures import Table
 from ptenmt.model.ctranslate2_model import Quantization
 from ptenmt.runs import COMMANDS, UNITS, Run, find_run, list_runs
@@ -98,14 +99,17 @@ def _summary(run: Run) -> dict[str, str]:
         "last started": _time(record.trained),
         "versions": ", ".join(f"{name} {version}" for name, version in record.versions.items()),
         UNITS[run.config().task]: ", ".join(f"{part.size:,} {split}" for split, part in record.data.items()),
-        "data fingerprint": record.data["train"].fingerprint[:16],
+        "data fingerprint": record.data["train"].fingerprint[:16] if "train" in record.data else NOTHING,
         "vocabularies": " and ".join(f"{size:,}" for size in record.vocabulary_sizes),
         "parameters": f"{record.parameters:,}",
     }
+    if (origin := record.imported_from) is not None:
+        licence = origin["licence"] or "not stated"
+        rows["imported from"] = f"{origin['path']}, {origin['form']}; licence: {licence}"
     if record.initialized_from:
         rows["initialized from"] = record.initialized_from
-    if (origin := record.averaged_from) is not None:
-        rows["averaged from"] = f"{', '.join(origin.checkpoints)} of {origin.run}"
+    if (average_of := record.averaged_from) is not None:
+        rows["averaged from"] = f"{', '.join(average_of.checkpoints)} of {average_of.run}"
     else:
         recorded = 0 if last is None else last["step"]
         step = max([recorded, *(info.step for info in latest)])
@@ -285,6 +289,45 @@ def average(
         purpose, command = "score it", ["evaluate", "--run", str(path), "--split", "validation"]
     screen.say(f"averaged {of}: {path}; {purpose} with")
     screen.say_command(["ptenmt", *command])
+
+
+def import_(
+    screen: Screen,
+    path: Annotated[Path, typer.Argument(metavar="FOLDER|ARCHIVE")],
+    run: NewRun,
+    source_language: Annotated[
+        str | None, typer.Option(metavar="CODE", show_default="as the files say, else pt")
+    ] = None,
+    target_language: Annotated[
+        str | None, typer.Option(metavar="CODE", show_default="as the files say, else en")
+    ] = None,
+    tag: Annotated[str, typer.Option(metavar="TAG", show_default=False)] = "",
+    licence: Annotated[str, typer.Option(metavar="TEXT", show_default="as the files say")] = "",
+) -> None:
+    """Make a run of a model that another program trained, for everything that runs are for.
+
+    Marian's and OPUS-MT's models, as OPUS-MT or Hugging Face has them; Argos packages; folders of CTranslate2
+    with a SentencePiece model.
+
+    Example: ptenmt import opus-mt-ROMANCE-en --run opus
+
+    Args:
+        path: The model's folder, or a zip archive such as an Argos package.
+        source_language: The language that it translates from.
+        target_language: The language that it translates into.
+        tag: A token before every source that chooses the target language, such as '>>por<<'.
+        licence: The licence of the weights.
+    """
+    imported = import_model(
+        path, run, source_language=source_language, target_language=target_language, tag=tag, licence=licence
+    )
+    record = imported.record()
+    assert record.imported_from is not None
+    form, languages = record.imported_from["form"], " → ".join(imported.config().data.languages)
+    stated = record.imported_from["licence"] or "not stated: look where the model comes from"
+    screen.say(f"imported a model of {form}, {languages}, {record.parameters:,} parameters: {imported.path}")
+    screen.say(f"licence: {stated}; translate with")
+    screen.say_command(["ptenmt", "translate", "--run", str(run), "TEXT"])
 
 
 def export(

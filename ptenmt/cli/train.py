@@ -20,8 +20,8 @@ from ptenmt.runs.history import metric_name, metric_value
 from ptenmt.runs.weights import best_weights
 
 if TYPE_CHECKING:
-    from ptenmt.training import TrainingResult
     from ptenmt.training.dry_run import DryRun
+    from ptenmt.training.session import TrainingResult
 
 
 def train(

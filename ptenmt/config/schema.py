@@ -18,7 +18,8 @@ SubwordAlgorithm = Literal["unigram", "bpe"]
 Punctuation = Literal["kept", "deleted", "space"]
 WordOrder = Literal["frequency", "appearance"]
 NormPosition = Literal["post", "pre"]
-Activation = Literal["relu", "gelu", "swiglu"]
+Activation = Literal["relu", "gelu", "swish", "swiglu"]
+SourceMarks = Literal["both", "end", "none"]
 Positions = Literal["sinusoidal", "none"]
 
 TOKENIZER_URL = (
@@ -218,9 +219,9 @@ class FilterConfig(Section, name="data.filters"):
 class DataConfig(Section, name="data"):
     """Where the sentence pairs come from, and how their text is prepared and filtered."""
 
-    source: Literal["tfds", "files", "demo"] = "tfds"
-    """``tfds``: a TensorFlow Datasets corpus; ``files``: your own; ``demo``: the bundled one. With ``path``
-    or ``train`` it is ``files``."""
+    source: Literal["tfds", "files", "demo", "imported"] = "tfds"
+    """``tfds``: a TensorFlow Datasets corpus; ``files``: your own; ``demo``: the bundled one; ``imported``:
+    unknown, those of an imported model. With ``path`` or ``train`` it is ``files``."""
     dataset: str = "ted_hrlr_translate/pt_to_en"
     """The TFDS name (source ``tfds``); its sister pairs and reverse directions work too."""
     data_dir: str | None = _storage()
@@ -360,9 +361,10 @@ class DataConfig(Section, name="data"):
 class TokenizerConfig(Section, name="tokenizer"):
     """How sentences become ids."""
 
-    kind: Literal["wordpiece", "sentencepiece", "words"] = "wordpiece"
+    kind: Literal["wordpiece", "sentencepiece", "words", "imported"] = "wordpiece"
     """``wordpiece``: the published Portuguese–English one; ``sentencepiece``: sub-words trained on the
-    training pairs; ``words``: a vocabulary of whole words, for small runs to inspect."""
+    training pairs; ``words``: a vocabulary of whole words, for small runs to inspect; ``imported``: that of
+    the imported model that a training starts from (``--init-from``)."""
     path: str | None = _storage()
     """The published tokenizer's folder, if it is already on this machine (kind ``wordpiece``)."""
     url: str = _resumable(TOKENIZER_URL)
@@ -439,7 +441,12 @@ class ModelConfig(Section, name="model"):
     too; ``all``: it is also the encoder's (needs tokenizer.shared)."""
     activation: Activation = "relu"
     """Activation of the feed-forward sub-layers. ``gelu`` is the exact one (with the error function);
-    ``swiglu`` adds a third matrix of the same inner width d_ff."""
+    ``swish`` is x · sigmoid(x); ``swiglu`` adds a third matrix of the same inner width d_ff."""
+    norm_epsilon: float = _option(1e-6, is_positive=True)
+    """Added to the variance in layer norms; 1e-5 in Marian's models."""
+    source_marks: SourceMarks = "both"
+    """Which marks around a source sentence the encoder reads. ``both``: [START] and [END]; ``end``: only
+    [END], as Marian's models; ``none``: neither, as OpenNMT's."""
     dropout: float = _option(0.1, is_share=True)
     """Dropout rate after the embeddings and every sub-layer."""
     attention_dropout: float = _option(0.0, is_share=True)
@@ -762,7 +769,7 @@ class Config:
         )
         self._check_augment()
         require(
-            self.model.tied_embeddings != "all" or self.tokenizer.shared,
+            self.model.tied_embeddings != "all" or self.tokenizer.shared or self.tokenizer.kind == "imported",
             "model.tied_embeddings=all does not go with tokenizer.shared=false: "
             "one embedding matrix needs one vocabulary",
         )

@@ -40,8 +40,7 @@ from ptenmt.atomic_files import (
 from ptenmt.config import CorpusFile, DataConfig
 from ptenmt.data.download import fetch
 from ptenmt.data.readers import SentencePair, read_pairs, tsv_line
-from ptenmt.errors import ConfigError, DataError, DownloadError, did_you_mean
-from ptenmt.progress import DownloadProgress, OnDownload
+from ptenmt.errors import ConfigError, DataError, DownloadError, DownloadProgress, OnDownload, did_you_mean
 
 logger = logging.getLogger(__name__)
 

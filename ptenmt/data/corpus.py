@@ -20,9 +20,8 @@ from ptenmt.data.filters import Filter, FilterReport, bare_text, complete, diges
 from ptenmt.data.readers import DEMO_FILE, SentencePair, demo_pairs, read_pairs, status
 from ptenmt.data.store import Chunk, Entry, NumberedChunk, TextPairs, corpus_cache, in_chunks, write_texts
 from ptenmt.data.text import TextPreparation
-from ptenmt.errors import DataError
+from ptenmt.errors import DataError, OnDownload
 from ptenmt.processes import parallel_map
-from ptenmt.progress import OnDownload
 
 HeldOutSplit = Literal["validation", "test"]
 _Split = Literal["train"] | HeldOutSplit
@@ -301,6 +300,12 @@ def _sources(data: DataConfig, split: _Split) -> list[Source]:
         return sources
     if data.source == "demo":
         return [Source("demo", partial(demo_pairs, split), [DEMO_FILE])]
+    if data.source == "imported":
+        raise DataError(
+            "the sentence pairs that an imported model was trained on are not here",
+            "name your own: --set data.path=pairs.tsv to train, --test-set or --source and --reference to "
+            "evaluate",
+        )
     from ptenmt.data.tfds import read_tfds, tfds_files  # which imports TensorFlow
 
     read = partial(read_tfds, data.dataset, data.data_dir, split)

@@ -16,8 +16,7 @@ import requests
 import urllib3
 
 from ptenmt.atomic_files import exclusive, file_checksum, folder_written_whole
-from ptenmt.errors import DownloadError, TokenizerError
-from ptenmt.progress import DownloadProgress, OnDownload
+from ptenmt.errors import DownloadError, DownloadProgress, OnDownload, TokenizerError
 
 logger = logging.getLogger(__name__)
 
@@ -189,20 +188,20 @@ def _reason(error: Exception) -> str:
     return str(inner.__cause__ or inner)
 
 
-def unpack_zip(archive: Path, folder: Path) -> None:
+def unpack_zip(archive: Path, folder: Path, limit: int = _MAX_UNPACKED_BYTES) -> None:
     """Unpack an untrusted zip archive as ``folder``, all of it or nothing; an existing one is replaced.
 
     zipfile itself never writes outside of the folder: it drops drives, leading slashes and ``..`` from names,
     and makes plain files of links. It never writes more of an entry than the entry declares. Raises
-    DownloadError for an archive that is damaged, encrypted or above 1 GB unpacked, or cannot be written.
+    DownloadError for an archive that is damaged, encrypted, above the limit of bytes unpacked, or cannot be
+    written.
     """
     try:
         with zipfile.ZipFile(archive) as content:
             size = sum(entry.file_size for entry in content.infolist())
-            if size > _MAX_UNPACKED_BYTES:
+            if size > limit:
                 raise DownloadError(
-                    f"refused to unpack {archive}: {size:,} bytes unpacked, "
-                    f"the limit is {_MAX_UNPACKED_BYTES:,}"
+                    f"refused to unpack {archive}: {size:,} bytes unpacked, the limit is {limit:,}"
                 )
             with folder_written_whole(folder) as new:
                 content.extractall(new)

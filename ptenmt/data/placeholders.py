@@ -117,6 +117,11 @@ def in_notation(entity: str, languages: Sequence[str]) -> str:
     return entity
 
 
+def entities_in_notation(text: str, languages: Sequence[str]) -> list[tuple[re.Match[str], str]]:
+    """The entities of a text, in order, and each as ``in_notation`` writes it."""
+    return [(entity, in_notation(entity[0], languages)) for entity in find_entities(text)]
+
+
 def mask_pair(source: str, target: str, placeholders: Sequence[str] = PLACEHOLDERS) -> tuple[str, str]:
     """Replace the entities that stand equally often on both sides of a sentence pair by placeholders.
 

@@ -249,9 +249,10 @@ def seems_foreign(text: str, language: str) -> bool:
     own = _WORDS_OF.get(language)
     if own is None:
         return False
-    letters = list(filter(str.isalpha, text))
-    if 2 * sum(letter > _LAST_LATIN for letter in letters) > len(letters):
-        return True
+    if max(text, default="") > _LAST_LATIN:
+        letters = list(filter(str.isalpha, text))
+        if 2 * sum(letter > _LAST_LATIN for letter in letters) > len(letters):
+            return True
     words = set(re.findall(r"[^\W\d_]+", text.casefold()))
     if len(words) < _MIN_WORDS or not own.isdisjoint(words):
         return False

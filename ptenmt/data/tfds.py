@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ptenmt.data.download import fetch
-from ptenmt.errors import DataError, did_you_mean
+from ptenmt.errors import DataError, OnDownload, did_you_mean
 from ptenmt.processes import load_tensorflow
-from ptenmt.progress import OnDownload
 
 load_tensorflow()
 

@@ -16,10 +16,10 @@ from ptenmt.data.augmentation import CASES, NOISES, capitalized
 from ptenmt.data.placeholders import PLACEHOLDERS, find_entities, in_notation, mask_pair
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.text import lowers_typed
+from ptenmt.errors import OnProgress
 from ptenmt.evaluation.error_analysis import max_repeats
 from ptenmt.evaluation.systems import Reliability, System
 from ptenmt.evaluation.test_set import TestSet
-from ptenmt.progress import OnProgress
 from ptenmt.scores import MetricName, Scorer
 from ptenmt.tokenizers import UNK
 from ptenmt.tokenizers.words import word_pattern

@@ -12,11 +12,10 @@ from ptenmt.config import TaskName
 from ptenmt.config.loading import flat_options, without_paths
 from ptenmt.config.schema import NO_SAMPLING
 from ptenmt.data.corpus import HeldOutSplit
-from ptenmt.errors import RunError
+from ptenmt.errors import OnProgress, RunError
 from ptenmt.evaluation.evaluation import EvaluationRequest, held_out_test_set
 from ptenmt.evaluation.systems import LoadOptions, SearchFacts, System
 from ptenmt.evaluation.test_set import EvaluationFiles
-from ptenmt.progress import OnProgress
 from ptenmt.runs import Run, find_run
 from ptenmt.runs.history import History
 from ptenmt.runs.weights import list_weights

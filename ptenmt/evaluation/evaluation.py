@@ -9,7 +9,7 @@ from ptenmt.atomic_files import make_folder, write_text
 from ptenmt.data.corpus import HeldOutSplit, load_corpus, load_split
 from ptenmt.data.store import fingerprint
 from ptenmt.data.text import spacing
-from ptenmt.errors import ConfigError, PtenmtError, RunError
+from ptenmt.errors import ConfigError, OnProgress, PtenmtError, RunError
 from ptenmt.evaluation.checks import Check, NoiseScores, run_checks, score_robustness
 from ptenmt.evaluation.error_analysis import (
     ErrorAnalysis,
@@ -28,7 +28,6 @@ from ptenmt.evaluation.test_set import (
     TestSet,
     with_test_set,
 )
-from ptenmt.progress import OnProgress
 from ptenmt.runs import Run, check_task, find_run
 from ptenmt.runs.history import perplexity
 from ptenmt.scores import BaselineComparison, MetricName, Score, Scorer, Statistics, TextForm

@@ -12,10 +12,9 @@ from ptenmt.config.loading import override_decoding
 from ptenmt.data.batches import encode_pairs, num_batches, sorted_batches
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.text import preparation_options
-from ptenmt.errors import ConfigError
+from ptenmt.errors import ConfigError, OnProgress
 from ptenmt.evaluation.test_set import Hypotheses, TestSet
 from ptenmt.model.numpy_transformer import NumpyNextWord, NumpyTransformer
-from ptenmt.progress import OnProgress
 from ptenmt.runs import Choice, Run
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.scores import References, Scorer

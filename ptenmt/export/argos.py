@@ -28,6 +28,7 @@ from ptenmt.runs import versions
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import suppressed_ids
 from ptenmt.tokenizers.base import clean_text
+from ptenmt.tokenizers.imported import ImportedTokenizer
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 
 ENDING = ".argosmodel"
@@ -61,8 +62,10 @@ def check_argos(trained: TrainedModel) -> None:
         )
 
 
-def _shared_tokenizer(trained: TrainedModel) -> SentencePieceTokenizer:
+def _shared_tokenizer(trained: TrainedModel) -> SentencePieceTokenizer | ImportedTokenizer:
     tokenizer, is_shared = trained.tokenizers.source, trained.tokenizers.shared
+    if isinstance(tokenizer, ImportedTokenizer) and not tokenizer.tag:
+        return tokenizer
     if not isinstance(tokenizer, SentencePieceTokenizer) or not is_shared:
         raise ExportError(
             "Argos Translate needs one SentencePiece model for both languages, and this run has "
@@ -100,7 +103,7 @@ def package_files(trained: TrainedModel, quantization: Quantization) -> dict[str
     )
     return {
         **{f"model/{name}": content for name, content in model.files.items()},
-        "sentencepiece.model": with_preparation(tokenizer.model, trained.config.data),
+        "sentencepiece.model": _prepared(tokenizer, trained.config.data),
         "spacy/config.cfg": card_text("spacy.cfg").encode(),
         "spacy/meta.json": _json(_SPACY_META),
         "spacy/tokenizer": _SPACY_TOKENIZER,
@@ -116,6 +119,16 @@ def package_files(trained: TrainedModel, quantization: Quantization) -> dict[str
             }
         ),
     }
+
+
+def _prepared(tokenizer: SentencePieceTokenizer | ImportedTokenizer, data: DataConfig) -> bytes:
+    """The SentencePiece model for Argos; one of another program has its own text preparation.
+
+    Of an imported model it is the source's: Argos joins the target's sub-words itself.
+    """
+    if isinstance(tokenizer, ImportedTokenizer):
+        return tokenizer.model
+    return with_preparation(tokenizer.model, data)
 
 
 def check_replaceable(file: Path) -> None:

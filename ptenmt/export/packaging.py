@@ -18,6 +18,8 @@ from ptenmt.model.ctranslate2_model import Quantization, check_ctranslate2, conv
 from ptenmt.runs import Choice, Run
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.runs.weights import WeightsInfo, serialized
+from ptenmt.tokenizers.imported import ImportedTokenizer
+from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 
 Format = Literal["ctranslate2", "savedmodel", "argos", "weights"]
 """For CTranslate2; for TensorFlow (Serving); for Argos Translate and LibreTranslate; for any framework."""
@@ -138,12 +140,48 @@ def _files(trained: TrainedModel, form: Format, quantization: Quantization, name
         model, weights, layer = trained.config.model, trained.weights, trained.alignment_layer
         identity = trained.info.checksum, quantization
         files = convert(model, weights, trained.tokenizers, *identity, alignment_layer=layer).files
+        files = {**files, **_tokenizer_files(trained)}
     source, target = trained.config.data.languages
-    usage = card_text(f"{form}.md", name=name, source=source, target=target)
+    usage = card_text(
+        f"{form}.md",
+        name=name,
+        source=source,
+        target=target,
+        marks=trained.config.model.source_marks,
+        spm=[file for file in files if file.endswith((".model", ".spm"))],
+    )
     if form != "argos":
-        made = {"format": form, "weights": trained.info.label, "checksum": trained.info.checksum}
+        made = {
+            "format": form,
+            "weights": trained.info.label,
+            "checksum": trained.info.checksum,
+            "languages": [source, target],
+            "source_marks": trained.config.model.source_marks,
+        }
         files = {**files, _MARKER: (json.dumps(made, indent=2) + "\n").encode()}
     return with_card(files, model_card(trained, usage, extra=extra))
+
+
+def _tokenizer_files(trained: TrainedModel) -> dict[str, bytes]:
+    """SentencePiece models with the run's text preparation; tokenizers of other kinds as the run has them."""
+    source, target = trained.tokenizers.source, trained.tokenizers.target
+    if isinstance(source, ImportedTokenizer) and isinstance(target, ImportedTokenizer):
+        return {"source.spm": source.model, "target.spm": target.model}
+    if not isinstance(source, SentencePieceTokenizer) or not isinstance(target, SentencePieceTokenizer):
+        return _run_tokenizers(trained)
+    prepared = argos.with_preparation(source.model, trained.config.data)
+    if trained.tokenizers.shared:
+        return {"sentencepiece.model": prepared}
+    return {
+        "source.spm": prepared,
+        "target.spm": argos.with_preparation(target.model, trained.config.data),
+    }
+
+
+def _run_tokenizers(trained: TrainedModel) -> dict[str, bytes]:
+    own = trained.run.tokenizer_folder
+    parts = [file for file in sorted(own.rglob("*")) if file.is_file()]
+    return {f"tokenizer/{file.relative_to(own).as_posix()}": file.read_bytes() for file in parts}
 
 
 def _weights_files(trained: TrainedModel) -> dict[str, bytes]:
@@ -152,9 +190,7 @@ def _weights_files(trained: TrainedModel) -> dict[str, bytes]:
         "model.safetensors": serialized(trained.info, trained.weights),
         "config.yaml": dump_config(without_paths(trained.config)).encode(),
     }
-    own = trained.run.tokenizer_folder
-    parts = [file for file in sorted(own.rglob("*")) if file.is_file()]
-    files |= {f"tokenizer/{file.relative_to(own).as_posix()}": file.read_bytes() for file in parts}
+    files |= _run_tokenizers(trained)
     if importlib.util.find_spec("tensorflow") is not None:
         with temporary_folder() as folder, warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # Keras uses a deprecated NumPy function

@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args
 
 from ptenmt.atomic_files import temporary_folder
 from ptenmt.config import ModelConfig
+from ptenmt.config.schema import SourceMarks
 from ptenmt.errors import ExportError
 from ptenmt.tokenizers import TokenizerPair
 
@@ -30,6 +31,8 @@ class CTranslate2Model:
     quantization: Quantization
     alignment_layer: int
     """The decoder layer, counted from 1, whose cross-attention it returns."""
+    source_marks: SourceMarks = "both"
+    """The marks around a source that it reads."""
     files: dict[str, bytes]
     """By name, as ``ctranslate2.Translator`` takes them."""
 
@@ -69,7 +72,7 @@ def convert(
 
     By default the attention of ``default_alignment_layer`` is returned. With ``output_ids``, search generates
     these target tokens only; prefixes and scored targets may have any. If it ``adds_marks``, the model itself
-    adds [START] and [END] to a source of bare sub-words.
+    adds the marks that it reads, [START] and [END], to a source of bare sub-words.
 
     Raises:
         ExportError: CTranslate2 cannot express the model.
@@ -80,7 +83,8 @@ def convert(
     check_ctranslate2(config)
     layer = alignment_layer or default_alignment_layer(config.num_decoder_layers)
     spec = specification(config, weights, tokenizers, layer)
-    spec.config.add_source_bos = spec.config.add_source_eos = adds_marks
+    spec.config.add_source_bos = adds_marks and config.source_marks == "both"
+    spec.config.add_source_eos = adds_marks and config.source_marks != "none"
     spec.validate()
     spec.optimize(quantization)
     with temporary_folder() as folder:  # it saves into files only
@@ -90,7 +94,13 @@ def convert(
         # A line is a phrase of the source, and the tokens that it allows: those of the empty one always.
         tokens = " ".join(tokenizers.target.pieces(sorted(output_ids)))
         files[VOCABULARY_MAP] = f"\t{tokens}\n".encode()
-    return CTranslate2Model(weights=checksum, quantization=quantization, alignment_layer=layer, files=files)
+    return CTranslate2Model(
+        weights=checksum,
+        quantization=quantization,
+        alignment_layer=layer,
+        source_marks=config.source_marks,
+        files=files,
+    )
 
 
 def nearest_quantization(wanted: str, supported: Collection[str]) -> str:

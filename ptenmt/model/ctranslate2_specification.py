@@ -11,7 +11,7 @@ import numpy as np
 from ctranslate2.specs import common_spec, transformer_spec
 
 from ptenmt.config import ModelConfig
-from ptenmt.model.positions import LAYER_NORM_EPSILON, positional_encoding
+from ptenmt.model.positions import positional_encoding
 from ptenmt.tokenizers import END, SPECIAL_PIECES, START, UNK, TokenizerPair
 
 Weights = Mapping[str, np.ndarray]
@@ -20,6 +20,7 @@ Weights = Mapping[str, np.ndarray]
 _ACTIVATIONS = {
     "relu": common_spec.Activation.RELU,
     "gelu": common_spec.Activation.GELU,
+    "swish": common_spec.Activation.SWISH,
     "swiglu": common_spec.Activation.SWISH,
 }
 
@@ -59,7 +60,7 @@ def specification(
     spec.config.unk_token = SPECIAL_PIECES[UNK]
     spec.config.bos_token = spec.config.decoder_start_token = SPECIAL_PIECES[START]
     spec.config.eos_token = SPECIAL_PIECES[END]
-    spec.config.layer_norm_epsilon = LAYER_NORM_EPSILON
+    spec.config.layer_norm_epsilon = config.norm_epsilon
     return spec
 
 

@@ -24,7 +24,7 @@ import keras
 from keras import ops
 
 from ptenmt.config.schema import Activation, NormPosition, Positions
-from ptenmt.model.positions import LAYER_NORM_EPSILON, MASKED_SCORE, positional_encoding
+from ptenmt.model.positions import MASKED_SCORE, positional_encoding
 
 KeysAndValues = tuple[Any, Any]  # [B, H, S, K] each
 
@@ -179,8 +179,8 @@ class FeedForward(keras.layers.Layer):
     Args:
         d_model: D, width of the output.
         d_ff: F, inner width.
-        activation: ``relu``; ``gelu``, the exact one, with the error function; or ``swiglu``, with a third
-            dense layer: ``contract(swish(gate(x)) · expand(x))`` (Shazeer 2020).
+        activation: ``relu``; ``gelu``, the exact one, with the error function; ``swish``, x · sigmoid(x); or
+            ``swiglu``, with a third dense layer: ``contract(swish(gate(x)) · expand(x))`` (Shazeer 2020).
         dropout: Rate at which inner activations are dropped in training.
     """
 
@@ -198,7 +198,7 @@ class FeedForward(keras.layers.Layer):
         self.supports_masking = True
         self.d_ff = d_ff
         dtype = self.dtype_policy
-        function = {"relu": ops.relu, "gelu": _exact_gelu, "swiglu": None}[activation]
+        function = {"relu": ops.relu, "gelu": _exact_gelu, "swish": ops.silu, "swiglu": None}[activation]
         self.expand = Dense(d_ff, activation=function, name="expand", dtype=dtype)
         self.gate = None
         if activation == "swiglu":
@@ -236,14 +236,17 @@ class AddAndNorm(keras.layers.Layer):
     Args:
         dropout: Rate.
         norm: Position of the layer norm.
+        epsilon: Added to the variance in the layer norm.
     """
 
-    def __init__(self, dropout: float = 0.0, *, norm: NormPosition = "post", **kwargs: Any) -> None:
+    def __init__(
+        self, dropout: float = 0.0, *, norm: NormPosition = "post", epsilon: float = 1e-6, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         _check_choice("norm", norm, NormPosition)
         self.norm_position = norm
         self.dropout = Dropout(dropout, name="dropout", dtype=self.dtype_policy)
-        self.norm = layer_norm(dtype=self.dtype_policy)
+        self.norm = layer_norm(epsilon, dtype=self.dtype_policy)
 
     def build(self, inputs_shape: Any) -> None:
         """Build the layer norm."""
@@ -268,9 +271,9 @@ class AddAndNorm(keras.layers.Layer):
         return (output, *others) if others else output
 
 
-def layer_norm(dtype: Any) -> keras.layers.LayerNormalization:
+def layer_norm(epsilon: float, dtype: Any) -> keras.layers.LayerNormalization:
     """Return a layer norm named ``norm``; Keras computes its statistics in float32 at any precision."""
-    return keras.layers.LayerNormalization(epsilon=LAYER_NORM_EPSILON, name="norm", dtype=dtype)
+    return keras.layers.LayerNormalization(epsilon=epsilon, name="norm", dtype=dtype)
 
 
 @keras.saving.register_keras_serializable(package="ptenmt")

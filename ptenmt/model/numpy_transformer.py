@@ -10,7 +10,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from ptenmt.config import ModelConfig
-from ptenmt.model.positions import LAYER_NORM_EPSILON, MASKED_SCORE, positional_encoding
+from ptenmt.model.positions import MASKED_SCORE, positional_encoding
+from ptenmt.tokenizers import END, PAD
 
 Arrays = dict[str, np.ndarray]
 _PROJECTED_AT_ONCE = 1024  # rows of logits in memory: 30 MB at a vocabulary of 7,000
@@ -117,6 +118,8 @@ class _NumpyModel:
             hidden = np.maximum(hidden, 0)
         elif self.config.activation == "gelu":
             hidden = hidden * (1 + _erf(hidden / np.float32(2**0.5))) / 2
+        elif self.config.activation == "swish":
+            hidden = hidden / (1 + np.exp(-hidden))
         else:  # swiglu
             gate = self._dense(f"{path}/gate", inputs)
             hidden = gate / (1 + np.exp(-gate)) * hidden
@@ -133,7 +136,8 @@ class _NumpyModel:
         if self.config.norm != position:
             return x
         centred = x - x.mean(axis=-1, keepdims=True)
-        scale = np.sqrt(np.square(centred).mean(axis=-1, keepdims=True) + LAYER_NORM_EPSILON)
+        variance = np.square(centred).mean(axis=-1, keepdims=True)
+        scale = np.sqrt(variance + np.float32(self.config.norm_epsilon))
         return np.asarray(centred / scale * self._weights[f"{path}/gamma"] + self._weights[f"{path}/beta"])
 
 
@@ -155,10 +159,17 @@ class NumpyTransformer(_NumpyModel):
 
         Returns:
             float32 weights by name: ``encoder_layer{i}`` [B, H, S, S], ``decoder_layer{i}_block1``
-            [B, H, T, T] (self) and ``decoder_layer{i}_block2`` [B, H, T, S] (cross), i from 1.
+            [B, H, T, T] (self) and ``decoder_layer{i}_block2`` [B, H, T, S] (cross), i from 1. Marks that
+            the encoder does not read have 0.
         """
         attention: Arrays = {}
         self._decode(source, target, attention)
+        if self.config.source_marks != "both":
+            start = (1, 0)
+            for name, weights in attention.items():
+                if not name.endswith("_block1"):
+                    of_queries = start if name.startswith("encoder") else (0, 0)
+                    attention[name] = np.pad(weights, ((0, 0), (0, 0), of_queries, start))
         return attention
 
     def hidden(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
@@ -166,6 +177,10 @@ class NumpyTransformer(_NumpyModel):
         return self._decode(source, target, {})
 
     def _decode(self, source: np.ndarray, target: np.ndarray, attention: Arrays) -> np.ndarray:
+        marks = self.config.source_marks
+        if marks == "none":  # [END] becomes padding
+            source = np.where(source == END, PAD, source)
+        source = source if marks == "both" else source[:, 1:]
         cross_mask = _padding_mask(source)
         self_mask = np.tri(target.shape[1], dtype=bool) & _padding_mask(target)  # [B, 1, T, T]
         memory = self._encode(source, cross_mask, attention)

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-LAYER_NORM_EPSILON = 1e-6
 MASKED_SCORE = -1e9  # added to masked scores; finite, so that a fully masked row has a finite softmax
 
 

@@ -24,6 +24,7 @@ from ptenmt.model.layers import (
     layer_norm,
     padding_mask,
 )
+from ptenmt.tokenizers import END, PAD
 
 
 class FromConfig:
@@ -81,7 +82,14 @@ class _Block(FromConfig, keras.layers.Layer):
         )
 
     def _add_and_norm(self, name: str) -> AddAndNorm:
-        return AddAndNorm(self.config.dropout, norm=self.config.norm, name=name, dtype=self.dtype_policy)
+        config = self.config
+        return AddAndNorm(
+            config.dropout,
+            norm=config.norm,
+            epsilon=config.norm_epsilon,
+            name=name,
+            dtype=self.dtype_policy,
+        )
 
 
 @keras.saving.register_keras_serializable(package="ptenmt")
@@ -202,8 +210,9 @@ class _Stack(FromConfig, keras.layers.Layer):
         )
         numbers = range(1, num_blocks + 1)
         self.blocks: list[Any] = [block(config, name=f"block{i}", dtype=dtype) for i in numbers]
-        is_pre = config.norm == "pre"
-        self.norm = layer_norm(dtype) if is_pre else keras.layers.Identity(name="norm", dtype=dtype)
+        self.norm = keras.layers.Identity(name="norm", dtype=dtype)
+        if config.norm == "pre":
+            self.norm = layer_norm(config.norm_epsilon, dtype)
 
     def _build(self, ids_shape: Any, *memory_shape: Any) -> None:
         hidden_shape = (*ids_shape, self.config.d_model)
@@ -355,12 +364,14 @@ class Transformer(FromConfig, keras.Model):
     def hidden(self, inputs: tuple[Any, Any], training: bool = False) -> Any:
         """Return the decoder's output [B, T, D], which ``final`` maps to logits; see ``call``."""
         source, target = inputs
+        source = self._without_marks(source)
         source_mask = padding_mask(source)
         memory = self.encoder(source, source_mask, training=training)
         return self.decoder(target, memory, source_mask, training=training)
 
     def encode(self, source: Any) -> Any:
-        """Encode source ids [B, S] -> memory [B, S, D]."""
+        """Encode source ids [B, S] -> memory [B, S, D], or [B, S - 1, D] of a model that reads no [START]."""
+        source = self._without_marks(source)
         return self.encoder(source, padding_mask(source))
 
     def start(self, source: Any) -> DecoderState:
@@ -369,7 +380,7 @@ class Transformer(FromConfig, keras.Model):
         caches = [block.cross_attention.keys_and_values(memory) for block in self.decoder.blocks]
         # An empty cache: slices of length 0 have the right batch, heads, widths and dtype.
         past = [(ops.zeros_like(keys[:, :, :0]), ops.zeros_like(values[:, :, :0])) for keys, values in caches]
-        return DecoderState(padding_mask(source), caches, past)
+        return DecoderState(padding_mask(self._without_marks(source)), caches, past)
 
     def decode_step(self, tokens: Any, state: DecoderState) -> tuple[Any, DecoderState]:
         """Feed one token [B] of each sentence, no padding -> logits [B, V] of the next, and the new cache."""
@@ -382,14 +393,28 @@ class Transformer(FromConfig, keras.Model):
         Returns:
             float32 weights by the TensorFlow tutorial's names: ``encoder_layer{i}`` [B, H, S, S],
             ``decoder_layer{i}_block1`` [B, H, T, T] (self), ``decoder_layer{i}_block2`` [B, H, T, S] (cross).
+            Marks that the encoder does not read have 0.
         """
-        source_mask = padding_mask(source)
-        memory, encoder_weights = self.encoder.forward(source, source_mask)
+        read = self._without_marks(source)
+        source_mask = padding_mask(read)
+        memory, encoder_weights = self.encoder.forward(read, source_mask)
         _, decoder_weights = self.decoder.forward(target, memory, source_mask)
-        weights = {f"encoder_layer{i}": each for i, each in enumerate(encoder_weights, 1)}
+        start = (int(self.config.source_marks != "both"), 0)
+        weights = {
+            f"encoder_layer{i}": ops.pad(each, ((0, 0), (0, 0), start, start))
+            for i, each in enumerate(encoder_weights, 1)
+        }
         for i, (to_target, to_source) in enumerate(decoder_weights, 1):
-            weights |= {f"decoder_layer{i}_block1": to_target, f"decoder_layer{i}_block2": to_source}
+            weights[f"decoder_layer{i}_block1"] = to_target
+            weights[f"decoder_layer{i}_block2"] = ops.pad(to_source, ((0, 0), (0, 0), (0, 0), start))
         return weights
+
+    def _without_marks(self, source: Any) -> Any:
+        """The ids that the encoder reads of source ids [B, S]: [B, S], or [B, S - 1] without [START]."""
+        marks = self.config.source_marks
+        if marks == "none":  # [END] becomes padding
+            source = ops.where(ops.equal(source, END), PAD, source)
+        return source if marks == "both" else source[:, 1:]
 
 
 def functional_transformer(

@@ -11,12 +11,11 @@ from ptenmt.config import Config, DataConfig
 from ptenmt.data.augmentation import NoisyTexts, tokenizer_symbols
 from ptenmt.data.corpus import load_corpus
 from ptenmt.data.readers import SentencePair
-from ptenmt.errors import PtenmtError
+from ptenmt.errors import OnDownload, PtenmtError
 from ptenmt.evaluation.systems import System, calibrate
 from ptenmt.inspection.alignment import choose_layer
 from ptenmt.model.ctranslate2_model import why_not_ctranslate2
 from ptenmt.processes import load_tensorflow
-from ptenmt.progress import OnDownload
 from ptenmt.runs import Run
 from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
 from ptenmt.runs.weights import list_weights

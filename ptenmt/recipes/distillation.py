@@ -32,8 +32,7 @@ from ptenmt.data.corpus import Corpus, fetch_sources, load_corpus
 from ptenmt.data.readers import SentencePair, read_lines, tsv_line
 from ptenmt.data.store import corpus_cache, fingerprint
 from ptenmt.data.text import TextPreparation, lowers_typed, preparation_differences, spacing
-from ptenmt.errors import DataError, RunError
-from ptenmt.progress import OnDownload, OnProgress
+from ptenmt.errors import DataError, OnDownload, OnProgress, RunError
 from ptenmt.recipes import train
 from ptenmt.runs import Run, run_path
 from ptenmt.runs.trained_model import TrainedModel
@@ -399,7 +398,8 @@ def _origin(data: DataConfig, teachers: Sequence[Run], **options: Any) -> dict[s
     """Facts of the student: its teachers, and the public corpora that it or they learned from."""
     known = chain(fetch_corpora(data), *(teacher.record().corpora for teacher in teachers))
     corpora = {corpus["name"]: corpus for corpus in known}
-    facts = {
-        "distilled_from": {"teachers": [str(teacher.path.absolute()) for teacher in teachers], **options}
-    }
-    return {**facts, "corpora": [*corpora.values()]} if corpora else {**facts}
+    paths = [str(teacher.path.absolute()) for teacher in teachers]
+    facts: dict[str, Any] = {"distilled_from": {"teachers": paths, **options}}
+    if corpora:
+        facts["corpora"] = [*corpora.values()]
+    return facts

@@ -102,6 +102,8 @@ class RunRecord:
     initialized_from: str
     averaged_from: AverageRecord | None
     distilled_from: Mapping[str, Any] | None
+    imported_from: Mapping[str, Any] | None
+    """The ``path``, ``form``, ``licence`` and ``files`` (SHA-256 by name) of an imported model."""
     corpora: Sequence[Mapping[str, Any]]
     """The public corpora that it learned from."""
     licence: str
@@ -125,6 +127,7 @@ class RunRecord:
             initialized_from=str(facts.get("initialized_from", "")),
             averaged_from=None if average is None else AverageRecord(**average),
             distilled_from=facts.get("distilled_from"),
+            imported_from=facts.get("imported_from"),
             corpora=list(facts.get("corpora", ())),
             licence=str(facts.get("licence", "")),
         )

@@ -225,6 +225,7 @@ def _read_cache(folder: Path) -> CTranslate2Model | None:
             weights=facts["weights"],
             quantization=DEFAULT_QUANTIZATION,
             alignment_layer=facts["alignment_layer"],
+            source_marks=facts.get("source_marks", "both"),
             files=files,
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -236,6 +237,7 @@ def _write_cache(folder: Path, model: CTranslate2Model) -> None:
         "format": _CACHE_FORMAT,
         "weights": model.weights,
         "alignment_layer": model.alignment_layer,
+        "source_marks": model.source_marks,
         "files": _checksums(model.files),
     }
     with folder_written_whole(folder) as new:

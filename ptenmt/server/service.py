@@ -16,13 +16,13 @@ from starlette.datastructures import UploadFile
 
 from ptenmt.data.text import seems_foreign
 from ptenmt.errors import ConfigError
+from ptenmt.server.coalescing_engine import BusyError, CoalescingEngine, QueuedRequest, SentenceQueue
 from ptenmt.server.documents.inline import is_prose
 from ptenmt.server.limits import CLIENT_GONE, Keys, Limits, Refusal, shutting_down
 from ptenmt.server.middleware import Metrics
 from ptenmt.server.models import Direction, Model, Models, Route
 from ptenmt.server.schemas import Detection, WithKey
 from ptenmt.translation import Translation, Translator
-from ptenmt.translation.coalescing_engine import BusyError, CoalescingEngine, QueuedRequest, SentenceQueue
 from ptenmt.translation.markup import Fragment, move_markup, text_of
 from ptenmt.translation.safeguards.glossary import Glossary
 from ptenmt.translation.scoring import with_confidence as translations_with_confidence

@@ -10,6 +10,7 @@ from ptenmt.atomic_files import file_checksum, folder_written_whole, output_erro
 from ptenmt.config import TokenizerConfig
 from ptenmt.errors import TokenizerError
 from ptenmt.tokenizers.base import Tokenizer
+from ptenmt.tokenizers.imported import ImportedTokenizer
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 from ptenmt.tokenizers.wordpiece import WordPieceTokenizer
 from ptenmt.tokenizers.words import WordTokenizer
@@ -17,7 +18,7 @@ from ptenmt.tokenizers.words import WordTokenizer
 _FACTS_FILE = "tokenizer.json"
 _FORMAT = 1
 _KINDS: dict[str, type[Tokenizer]] = {
-    cls.kind: cls for cls in (WordPieceTokenizer, SentencePieceTokenizer, WordTokenizer)
+    cls.kind: cls for cls in (WordPieceTokenizer, SentencePieceTokenizer, WordTokenizer, ImportedTokenizer)
 }
 _COPY_AGAIN = "copy the whole folder again from where it was trained"
 
@@ -69,8 +70,13 @@ def build_tokenizers(
 
     ``wordpiece`` is read from the folder ``config.path``; the others are trained on the pairs, read twice.
     ``symbols`` are tokens of their own, for ``sentencepiece``. Raises TokenizerError if there are too few
-    pairs, or the published tokenizer cannot be used.
+    pairs, the published tokenizer cannot be used, or the kind is ``imported``, which only comes with a model.
     """
+    if config.kind == "imported":
+        raise TokenizerError(
+            "tokenizer.kind=imported is the tokenizer of an imported model, which cannot be trained",
+            hint="start from that run with --init-from, or train with tokenizer.kind=sentencepiece",
+        )
     if config.kind == "wordpiece":
         return TokenizerPair(*WordPieceTokenizer.load_published(Path(config.path or ""), languages))
     sources, targets = _texts(config, pairs, 0), _texts(config, pairs, 1)

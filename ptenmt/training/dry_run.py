@@ -13,8 +13,7 @@ from ptenmt.config import CheckpointConfig, Config
 from ptenmt.config.schedule import EpochSteps
 from ptenmt.data.batches import Batch, BatchPlan, memory_need
 from ptenmt.data.mixing import Mixture
-from ptenmt.errors import OutputError
-from ptenmt.progress import OnDownload
+from ptenmt.errors import OnDownload, OutputError
 from ptenmt.runs import Run, run_path
 from ptenmt.runs.weights import list_weights
 from ptenmt.training.distributed import Workers, prepare

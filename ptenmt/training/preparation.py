@@ -16,8 +16,7 @@ from ptenmt.data.batches import BatchPlan, TrainingPairs
 from ptenmt.data.corpora import fetch_corpora
 from ptenmt.data.store import corpus_cache
 from ptenmt.data.text import preparation_differences
-from ptenmt.errors import ConfigError, RunError
-from ptenmt.progress import OnDownload
+from ptenmt.errors import ConfigError, OnDownload, RunError
 from ptenmt.runs import Run, check_task, find_run
 from ptenmt.runs.trained_model import TrainedModel, assign_weights
 from ptenmt.tokenizers import require_symbols
@@ -29,6 +28,8 @@ from ptenmt.training.task import Task
 from ptenmt.training.translation_task import TranslationTask
 
 TASKS: dict[str, Any] = {"translation": TranslationTask, "next-word": NextWordTask}
+_ORIGINS = frozenset({"imported_from"})
+"""Facts of ``run.json`` that hold for what starts from a run, too."""
 _TOKENIZER_OPTIONS = ("kind", "vocabulary_size", "shared", "algorithm", "punctuation", "order")
 
 
@@ -131,9 +132,10 @@ class TrainingInputs:
                     self.warn(f"the {stack} starts from {new} of the {old} layers of {trained.run.path}")
             assign_weights(model, _kept_layers(trained.weights, depths), trained.info.file)
             self._warm_start = None  # its weights take memory
-            return {"initialized_from": str(trained.info.file.absolute())}
+            origin = {name: trained.run.facts()[name] for name in _ORIGINS & trained.run.facts().keys()}
+            return origin | {"initialized_from": str(trained.info.file.absolute())}
         known = self.run.facts() if self.is_resumed else {}
-        kept = {"initialized_from", "distilled_from"}
+        kept = {"initialized_from", "distilled_from", *_ORIGINS}
         if "distilled_from" in known:  # the corpora of the teachers, too
             kept.add("corpora")
         return {name: known[name] for name in kept & known.keys()}
@@ -241,7 +243,7 @@ def _check_warm_start(other: Run, before: Config, config: Config) -> None:
         )
     languages, other_languages = config.data.languages, before.data.languages
     is_reverse = languages == other_languages[::-1] and config.task == "translation"
-    if is_reverse and config.model.tied_embeddings != "all":
+    if is_reverse and not (config.model.tied_embeddings == "all" and config.tokenizer.shared):
         raise RunError(
             f"{other.path} translates {'→'.join(other_languages)}, not {'→'.join(languages)}, "
             "without shared embeddings",

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ptenmt.config import Config
-from ptenmt.errors import PtenmtError, RunError, TrainingError
+from ptenmt.errors import OnDownload, PtenmtError, RunError, TrainingError
 from ptenmt.model.ctranslate2_model import why_not_ctranslate2
-from ptenmt.progress import OnDownload
 from ptenmt.runs import Run, run_path, set_aside
 from ptenmt.runs.history import History
 from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model

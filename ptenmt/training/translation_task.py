@@ -25,10 +25,9 @@ from ptenmt.data.mixing import BidirectionalPairs, Mixture
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.store import CorpusCache, fingerprint
 from ptenmt.data.text import TextPreparation
-from ptenmt.errors import OutputError
+from ptenmt.errors import OnDownload, OutputError
 from ptenmt.model.ctranslate2_model import convert, why_not_ctranslate2
 from ptenmt.model.transformer import Transformer
-from ptenmt.progress import OnDownload
 from ptenmt.runs.directory import SplitRecord
 from ptenmt.scores import Scorer
 from ptenmt.tokenizers import UNK, TokenizerPair, load_tokenizers, suppressed_ids

@@ -1,10 +1,10 @@
 """Reads texts into buffers, batches their sentences by length, and keeps an engine busy with the batches."""
 
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import groupby
+from dataclasses import dataclass, field
+from itertools import chain
 
 from ptenmt.config import DecodingConfig
 from ptenmt.translation.engine import Engine, PendingHypotheses, SearchRequest
@@ -24,7 +24,7 @@ _LONGEST_RETRY, _LONGER_RETRY = 1.5, 10
 """The most tokens of a translation after one with a loop: this many times the source's, and some more."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Buffer:
     """Consecutive texts of a stream."""
 
@@ -81,84 +81,133 @@ def read_buffers(
             yield Buffer(read, segment(read), error, ends_in_pause)
 
 
-@dataclass
 class BatchQueue:
-    """Submits batches to an engine before earlier ones are finished, and stores their hypotheses."""
+    """Translates buffers in batches; submits batches to an engine before earlier ones are finished.
 
-    engine: Engine
-    options: DecodingConfig
-    max_positions: int
-    """The most tokens that the model can read or write."""
-    review: Callable[[Sequence[Sentence]], list[Sentence]]
-    """Accepts the hypotheses of sentences; those that it returns without any are searched once more."""
-    with_scores: bool = True
+    Args:
+        engine_for: The engine for the texts of a buffer.
+        options: How to search.
+        max_positions: The most tokens that the model can read or write.
+        review: Accepts the hypotheses of sentences; those that it returns without any are searched once more.
+        with_scores: Whether hypotheses need their scores.
+    """
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        engine_for: Callable[[Sequence[str]], Engine],
+        options: DecodingConfig,
+        max_positions: int,
+        review: Callable[[Sequence[Sentence]], list[Sentence]],
+        *,
+        with_scores: bool = True,
+    ) -> None:
+        self._engine_for, self._options, self._max_positions = engine_for, options, max_positions
+        self._review, self._with_scores = review, with_scores
         self._pending: deque[tuple[Buffer, list[Sentence], PendingHypotheses, float]] = deque()
+        self._again: dict[Buffer, list[Sentence]] = defaultdict(list)
         self._last = 0.0
 
-    def submit(self, buffer: Buffer, sentences: Iterable[Sentence]) -> Iterator[None]:
+    def translate(self, buffers: Iterable[Buffer]) -> Iterator[tuple[Buffer, list[int]]]:
+        """Search for the translations of buffers.
+
+        Yields:
+            A buffer and the rows of the texts whose last sentences have their hypotheses now.
+        """
+        for buffer in buffers:
+            self._engine = self._engine_for(buffer.texts)
+            yield buffer, _done(buffer, range(len(buffer.texts)))
+            sentences = chain(*(text.sentences for text in buffer.segmented))
+            waiting = [sentence for sentence in sentences if not sentence.is_done]
+            rivals = chain(*(sentence.rivals for sentence in waiting))
+            for _ in self._submit(buffer, [*waiting, *rivals]):
+                yield from self._finished()
+            # Finish a single-text buffer before reading the next; do not let blank buffers queue up. The next
+            # buffer's seed would also affect threads that have not begun to sample.
+            is_last = len(buffer.texts) == 1 or buffer.ends_in_pause or not waiting
+            if is_last or self._options.is_sampled:
+                yield from self._finished(wait_for_all=True)
+        yield from self._finished(wait_for_all=True)
+
+    def _submit(self, buffer: Buffer, sentences: Iterable[Sentence]) -> Iterator[None]:
         """Start to translate sentences of a buffer in batches; yields after each batch.
 
         A batch has sentences of similar length, the longest first: a short last batch leaves the engine's
         threads idle least. It has at most as many sentences and source tokens, with padding, as the engine
         wants; a single sentence may have more.
         """
-        waiting = sorted(sentences, key=lambda sentence: (sentence.search, -len(sentence.ids)))
-        for (search, max_length), group in groupby(waiting, lambda each: (each.search, self._limit(each))):
-            similar = list(group)
+        alike: dict[tuple[Search, int], list[Sentence]] = defaultdict(list)
+        for sentence in sorted(sentences, key=lambda sentence: -len(sentence.ids)):
+            alike[sentence.search, self._limit(sentence)].append(sentence)
+        for (search, max_length), similar in alike.items():
             while similar:
                 longest = len(similar[0].ids)
-                size = max(1, min(self.engine.batch_sentences, self.engine.batch_tokens // longest))
+                size = max(1, min(self._engine.batch_sentences, self._engine.batch_tokens // longest))
                 batch, similar = similar[:size], similar[size:]
                 started = time.perf_counter()
-                pending = self.engine.submit(self._request(batch, search, max_length))
+                pending = self._engine.submit(self._request(batch, search, max_length))
                 self._pending.append((buffer, batch, pending, started))
                 yield
 
-    def finished(self, *, wait_for_all: bool = False) -> Iterator[tuple[Buffer, list[int]]]:
+    def _finished(self, *, wait_for_all: bool = False) -> Iterator[tuple[Buffer, list[int]]]:
         """Wait until no more batches are pending than the engine needs to stay busy, or none.
 
         Yields each batch's buffer and the indices of the texts that it completes.
         """
-        while len(self._pending) > (0 if wait_for_all else self.engine.max_pending_batches):
+        while len(self._pending) > (0 if wait_for_all else self._engine.max_pending_batches):
             buffer, batch, wait, started = self._pending.popleft()
             hypotheses = wait()
             started, self._last = max(started, self._last), time.perf_counter()
-            reviewed = self.review(
-                [replace(sentence, hypotheses=own) for sentence, own in zip(batch, hypotheses, strict=True)]
-            )
-            for sentence in reviewed:
+            for sentence, own in zip(batch, hypotheses, strict=True):
+                sentence.hypotheses = own
                 buffer.milliseconds[sentence.row] += 1000 * (self._last - started) / len(batch)
-                if sentence.hypotheses:
+            if searched := _searched(buffer, batch):
+                reviewed = self._review(searched)
+                for sentence in reviewed:
                     buffer.segmented[sentence.row].sentences[sentence.number] = sentence
-            for _ in self.submit(buffer, (sentence for sentence in reviewed if not sentence.hypotheses)):
+                self._again[buffer] += [sentence for sentence in reviewed if not sentence.is_done]
+                self._submit_again(buffer)
+                yield buffer, _done(buffer, dict.fromkeys(sentence.row for sentence in reviewed))
+
+    def _submit_again(self, buffer: Buffer) -> None:
+        """Search once more for sentences that fill a batch, or when nothing else of their buffer is pending."""
+        is_last = all(pending is not buffer for pending, *_ in self._pending)
+        if is_last or len(self._again[buffer]) >= self._engine.batch_sentences:
+            for _ in self._submit(buffer, self._again.pop(buffer)):
                 pass
-            rows = dict.fromkeys(sentence.row for sentence in batch)
-            yield buffer, [row for row in rows if buffer.segmented[row].is_done]
 
     def _limit(self, sentence: Sentence) -> int:
         """The most tokens of a sentence's translation."""
         num_tokens, num_prefix_tokens = len(sentence.ids), len(sentence.target_prefix)
-        limit: int = min(self.options.limit(num_tokens) + num_prefix_tokens, self.max_positions)
-        if sentence.search.no_repeat_ngram:
+        limit: int = min(self._options.limit(num_tokens) + num_prefix_tokens, self._max_positions)
+        if sentence.search.avoids_loops:
             limit = min(limit, int(_LONGEST_RETRY * num_tokens) + _LONGER_RETRY + num_prefix_tokens)
         return limit
 
     def _request(self, batch: Sequence[Sentence], search: Search, max_length: int) -> SearchRequest:
-        options = self.options
-        if search.n_best:
-            options = replace(options, num_hypotheses=max(options.num_hypotheses, options.beam_size))
-        if search.is_greedy:
-            options = replace(options, beam_size=1, num_hypotheses=1)
-        if search.no_repeat_ngram:
-            options = replace(options, no_repeat_ngram=search.no_repeat_ngram)
         prefixes = [sentence.target_prefix for sentence in batch]
         return SearchRequest(
             [sentence.ids for sentence in batch],
             max_length,
-            options,
+            search.options,
             target_prefixes=prefixes if any(prefixes) else (),
             with_attention=search.with_attention,
-            with_scores=self.with_scores or search.with_scores,
+            with_scores=self._with_scores or search.with_scores,
         )
+
+
+def _done(buffer: Buffer, rows: Iterable[int]) -> list[int]:
+    """Those of the rows whose sentences all have accepted hypotheses."""
+    return [row for row in rows if all(sentence.is_done for sentence in buffer.segmented[row].sentences)]
+
+
+def _searched(buffer: Buffer, batch: Sequence[Sentence]) -> list[Sentence]:
+    """The sentences of a batch, some of which may be rivals, of which all readings have their hypotheses."""
+    own = {
+        (sentence.row, sentence.number): buffer.segmented[sentence.row].sentences[sentence.number]
+        for sentence in batch
+    }
+    return [
+        sentence
+        for sentence in own.values()
+        if all(reading.hypotheses for reading in (sentence, *sentence.rivals))
+    ]

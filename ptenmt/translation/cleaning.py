@@ -21,8 +21,7 @@ from ptenmt.data.filters import FilterReport, Removed
 from ptenmt.data.readers import tsv_line
 from ptenmt.data.store import TextPairs
 from ptenmt.data.text import preparation_differences
-from ptenmt.errors import OutputError, RunError
-from ptenmt.progress import OnProgress
+from ptenmt.errors import OnProgress, OutputError, RunError
 from ptenmt.runs import Run, check_task
 from ptenmt.translation import Translator
 from ptenmt.translation.resumable_output import locked, write_buffers

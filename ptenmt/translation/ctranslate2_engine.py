@@ -58,6 +58,8 @@ class CTranslate2Engine:
         self._threads = threads or available_cores()
         self.max_pending_batches = PENDING_BATCHES_PER_THREAD * self._threads
         self.alignment_layer = model.alignment_layer
+        # How many tokens at the start and at the end of a source the model does not read.
+        self._unread = (int(model.source_marks != "both"), int(model.source_marks == "none"))
         self._has_vocabulary_map = VOCABULARY_MAP in model.files
         self.compute_type = nearest_quantization(model.quantization, _compute_types(device))
         self.identity = f"ctranslate2 {ctranslate2.__version__} {device} {self.compute_type} {model.weights}"
@@ -94,7 +96,7 @@ class CTranslate2Engine:
                 "length_penalty": 0.0,
             }
         pending = self._translator.translate_batch(
-            [[self._source_tokens[token] for token in ids] for ids in request.sources],
+            self._read(request.sources),
             [[self._target_tokens[token] for token in ids] for ids in request.target_prefixes] or None,
             asynchronous=True,
             max_decoding_length=request.max_length,
@@ -127,7 +129,7 @@ class CTranslate2Engine:
     def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> PendingScores:
         """Start to score targets by teacher forcing; ids of both sides from [START] to [END]."""
         pending = self._translator.score_batch(
-            [[self._source_tokens[token] for token in ids] for ids in sources],
+            self._read(sources),
             [[self._target_tokens[token] for token in ids[1:-1]] for ids in targets],  # it adds both itself
             max_batch_size=self.batch_tokens,
             batch_type="tokens",
@@ -154,6 +156,11 @@ class CTranslate2Engine:
                 (folder / name).write_bytes(content)
             self._translator = self._loaded(str(folder))
         return sum(map(len, files.values()))
+
+    def _read(self, sources: Sequence[Sequence[int]]) -> list[list[str]]:
+        """The tokens that the model reads of sources, whose ids are from [START] to [END]."""
+        start, end = self._unread
+        return [[self._source_tokens[token] for token in ids[start : len(ids) - end]] for ids in sources]
 
     def _arguments(self, options: DecodingConfig) -> dict[str, Any]:
         """CTranslate2's names of the options; it implements beam search, penalties and sampling."""
@@ -182,7 +189,8 @@ class CTranslate2Engine:
         if with_attention:
             import numpy as np  # takes 70 ms to import, and only attention needs it
 
-            attention = [np.array(weights) for weights in result.attention]
+            unread = ((0, 0), self._unread)
+            attention = [np.pad(np.array(weights), unread) for weights in result.attention]
         scores = result.scores or [math.nan] * len(found)
         return [
             Hypothesis(

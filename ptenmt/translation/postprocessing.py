@@ -127,8 +127,8 @@ class Postprocessor:
                 (words, self._tokenizers.target.pieces(hypothesis.ids[1:])),
             )
             text = placed(words, source_words, weights, aligned)
-        masked = {span.source: span.target or "" for span in sentence.spans if span.source in PLACEHOLDERS}
-        return "".join(masked.get(char, char) for char in text) if masked else text
+        masked = {ord(span.source): span.target for span in sentence.spans if span.source in PLACEHOLDERS}
+        return text.translate(masked) if masked else text
 
     def n_best(self, source: str, text: SegmentedText) -> list[Translation]:
         """The n-best list of a translated text: as long as that of the sentence with the most hypotheses.

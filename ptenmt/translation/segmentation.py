@@ -9,17 +9,19 @@ without a word of the source language.
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from textwrap import shorten
 
 from ptenmt.config import Config
 from ptenmt.data.placeholders import find_entities, without_entities
 from ptenmt.data.text import TextPreparation
 from ptenmt.errors import ConfigError
-from ptenmt.tokenizers import UNK, TokenizerPair, encode_framed, frame
+from ptenmt.tokenizers import END, START, UNK, TokenizerPair, encode_framed
 from ptenmt.tokenizers.base import script_of
 from ptenmt.tokenizers.words import WordTokenizer
 from ptenmt.translation.safeguards import Safeguard
-from ptenmt.translation.sentence import BLANK, SegmentedText, Sentence
+from ptenmt.translation.sentence import Search, SegmentedText, Sentence
 from ptenmt.translation.spans import source_text
 
 _ELLIPSIS = re.compile(r"…[\"'”’»)]*\s+(?=[\"'“‘«(]*[A-ZÀ-Þ])")
@@ -43,10 +45,11 @@ class TextEncoder:
         self._source_language, self._target_language = config.data.languages
         self._max_length = config.model.max_positions
         self._max_tokens = self._max_length - _NUM_FRAME_TOKENS
-        self._splits_sentences = config.decoding.split_sentences
+        self._options = config.decoding
         self._preparation = TextPreparation(config.data)
         self._copies_unknown = config.tokenizer.kind == "words"
         self._befores = [guard.before for guard in safeguards if "before" in guard.methods]
+        self._rivals = [guard.rivals for guard in safeguards if "rivals" in guard.methods]
         self._reads = [guard.read for guard in safeguards if "read" in guard.methods]
 
     def prepare_source(self, text: str) -> str:
@@ -87,23 +90,35 @@ class TextEncoder:
         return ids
 
     def segment(
-        self, texts: Sequence[str], *, is_prepared: bool = False, max_sentences: int | None = None
+        self,
+        texts: Sequence[str],
+        *,
+        is_prepared: bool = False,
+        target_prefix: Sequence[int] = (),
+        max_sentences: int | None = None,
     ) -> list[SegmentedText]:
-        """Split texts into sentences, at most ``max_sentences`` together; ConfigError if there are more.
+        """Split texts into encoded sentences.
 
-        With ``is_prepared``, a text is a line of a prepared corpus: only what the model cannot read at once
-        is split.
+        Args:
+            texts: The texts.
+            is_prepared: A text is a line of a prepared corpus: only what is too long for the model is split.
+            target_prefix: What the translation of the first sentence of each text starts with.
+            max_sentences: The most sentences that the texts may have together.
+
+        Raises:
+            ConfigError: They have more.
         """
         split = [self._sentences(text, is_line=is_prepared) for text in texts]
-        segmented = self._encoded(split, self._befores, str if is_prepared else self.prepare_source)
+        read = partial(self._read, prepare=str if is_prepared else self.prepare_source)
+        segmented = self._segmented(split, read, target_prefix)
         num_sentences = sum(not sentence.is_blank for text in segmented for sentence in text.sentences)
         if max_sentences is not None and num_sentences > max_sentences:
             raise ConfigError(
                 f"the text has {num_sentences:,} sentences; {max_sentences:,} are allowed",
                 "send fewer at a time",
             )
-        for read in () if is_prepared else self._reads:
-            segmented = read(texts, segmented)
+        for read_texts in () if is_prepared else self._reads:
+            segmented = read_texts(texts, segmented)
         return segmented
 
     def single_sentence(self, text: str) -> SegmentedText:
@@ -112,7 +127,7 @@ class TextEncoder:
         Raises:
             ConfigError: It is several lines, or too long for the model.
         """
-        (segmented,) = self._encoded([_with_edges(text.splitlines(keepends=True))], (), self.prepare_source)
+        (segmented,) = self._segmented([_with_edges(text.splitlines(keepends=True))], self.encode)
         if (count := len(segmented.sentences)) > 1:
             raise ConfigError(
                 "alternatives and alignments need a single sentence, but there are "
@@ -121,96 +136,95 @@ class TextEncoder:
             )
         return segmented
 
-    def encode(self, sentence: Sentence) -> Sentence:
-        """A sentence whose spans have changed, as the tokenizer reads it; blank if nothing is left."""
-        sentence, text = self._read(sentence, self.prepare_source)
-        (ids,) = self._tokenizers.source.encode([text])
-        return self._with_ids(sentence, text, ids)
+    def encode(self, sentences: Sequence[Sentence], prepare: Callable[[str], str] | None = None) -> None:
+        """Encode sentences as their spans say, in one call, which is fastest.
 
-    def _read(self, sentence: Sentence, prepare: Callable[[str], str]) -> tuple[Sentence, str]:
-        """A sentence with the attention that its spans need, and what the tokenizer reads of it."""
-        text, aligned = source_text(sentence.original, sentence.spans)
-        with_attention = self._copies_unknown or bool(aligned)
-        search = sentence.search._replace(with_attention=with_attention)
-        return replace(sentence, search=search), prepare(text)
+        One with nothing left to translate becomes blank; one that is too long for the model gets no ids.
+        ``prepare`` is ``prepare_source`` by default.
+        """
+        for sentence in sentences:
+            text, aligned = source_text(sentence.original, sentence.spans)
+            sentence.text = (prepare or self.prepare_source)(text)
+            if aligned or self._copies_unknown:
+                sentence.search = sentence.search._replace(with_attention=True)
+        encoded = self._tokenizers.source.encode([sentence.text for sentence in sentences])
+        for sentence, ids in zip(sentences, encoded, strict=True):
+            # A single character cannot be split, even if it has more tokens than the model has positions.
+            if not ids:
+                sentence.leave()
+            elif len(ids) <= self._max_tokens or len(sentence.original) == 1:
+                sentence.ids = [START, *ids[: self._max_tokens], END]
 
-    def _encoded(
+    def _read(self, sentences: Sequence[Sentence], prepare: Callable[[str], str]) -> None:
+        """Encode those that may fit, and their rivals, with the spans that safeguards give them."""
+        fitting = [sentence for sentence in sentences if self._may_fit(sentence.original)]
+        for sentence in fitting:
+            for before in self._befores:
+                before(sentence)
+            for rivals in self._rivals:
+                sentence.rivals = rivals(sentence)
+        self.encode([reading for sentence in fitting for reading in (sentence, *sentence.rivals)], prepare)
+        for sentence in fitting:
+            sentence.rivals = [rival for rival in sentence.rivals if rival.ids and not rival.is_blank]
+
+    def _segmented(
         self,
         split: Sequence[tuple[list[tuple[str, str]], str]],
-        befores: Sequence[Callable[[Sentence], Sentence]],
-        prepare: Callable[[str], str],
+        read: Callable[[Sequence[Sentence]], None],
+        target_prefix: Sequence[int] = (),
     ) -> list[SegmentedText]:
-        """Encode the sentences of texts; those that may fit in one call, which is fastest."""
-
-        def read(sentence: Sentence) -> tuple[Sentence, str | None]:
-            if not self._may_fit(sentence.original):
-                return sentence, None
-            for before in befores:
-                sentence = before(sentence)
-            return self._read(sentence, prepare)
-
-        texts_read = [
-            [read(Sentence(original=original, before=before)) for before, original in sentences]
+        """Texts whose sentences ``read`` encodes; see ``_sentences`` and ``segment``."""
+        texts = [
+            [
+                Sentence(
+                    original=original,
+                    search=Search(self._options),
+                    before=before,
+                    target_prefix=() if number else target_prefix,
+                )
+                for number, (before, original) in enumerate(sentences)
+            ]
             for sentences, _ in split
         ]
-        prepared = [text or "" for of_text in texts_read for _, text in of_text]
-        encoded = iter(self._tokenizers.source.encode(prepared))
+        read(list(chain(*texts)))
         segmented = []
-        for row, (texts, (_, after)) in enumerate(zip(texts_read, split, strict=True)):
-            sentences: list[Sentence] = []
-            for sentence, text in texts:
-                ids = next(encoded)
-                if text and ids and len(ids) <= self._max_tokens:
-                    sentences.append(self._with_ids(sentence, text, ids))
-                else:
-                    sentences += self._fitting(sentence.before, sentence.original, read)
-            numbered = [replace(one, row=row, number=number) for number, one in enumerate(sentences)]
-            segmented.append(SegmentedText(numbered, after, is_split=len(numbered) > len(texts)))
+        for row, (whole, (_, after)) in enumerate(zip(texts, split, strict=True)):
+            sentences = [part for sentence in whole for part in self._fitting(sentence, read)]
+            for number, sentence in enumerate(sentences):
+                for reading in (sentence, *sentence.rivals):
+                    reading.row, reading.number = row, number
+            segmented.append(SegmentedText(sentences, after, is_split=len(sentences) > len(whole)))
         return segmented
 
-    def _fitting(
-        self, before: str, original: str, read: Callable[[Sentence], tuple[Sentence, str | None]]
-    ) -> Iterator[Sentence]:
-        """Split a sentence into some that the model can read."""
-        sentence = Sentence(original=original, before=before)
-        if not self._has_words(without_entities(original)):
-            yield self._with_ids(sentence, original, [])
+    def _fitting(self, sentence: Sentence, read: Callable[[Sequence[Sentence]], None]) -> Iterator[Sentence]:
+        """The sentence, or the parts of it that the model can read."""
+        original = sentence.original
+        if not (sentence.ids or self._has_words(without_entities(original))):
+            sentence.leave()
+        if sentence.ids:
+            yield sentence
             return
-        sentence, text = read(sentence)
-        if text is not None:
-            (ids,) = self._tokenizers.source.encode([text])
-            # A single character cannot be split, even if it has more tokens than the model has positions.
-            if len(ids) <= self._max_tokens or len(original) == 1:
-                yield self._with_ids(sentence, text, ids)
-                return
         place = _split_place(original)
         _, first, space = _split_edges(original[:place])
         between, second, _ = _split_edges(original[place:])
-        yield from self._fitting(before, first, read)
-        yield from self._fitting(space + between, second, read)
+        parts = [
+            replace(sentence, original=first),
+            replace(sentence, original=second, before=space + between, target_prefix=()),
+        ]
+        read(parts)
+        for part in parts:
+            yield from self._fitting(part, read)
 
     def _may_fit(self, original: str) -> bool:
         """Whether a sentence has words, and not more characters than the model may read."""
         text = without_entities(original)
         return len(text) <= _MAX_CHARACTERS_PER_TOKEN * self._max_tokens and self._has_words(text)
 
-    def _with_ids(self, sentence: Sentence, text: str, ids: Sequence[int]) -> Sentence:
-        """An encoded sentence; blank, with its translation, if it has no ids."""
-        if not ids:
-            return replace(
-                sentence,
-                spans=(),
-                text=sentence.original,
-                ids=frame([], self._max_length),
-                hypotheses=[BLANK],
-            )
-        return replace(sentence, text=text, ids=frame(ids, self._max_length))
-
     def _sentences(self, text: str, *, is_line: bool) -> tuple[list[tuple[str, str]], str]:
         """The sentences, at least one, each with the white space before it; and that after the last."""
         if is_line:
             return _with_edges([text])
-        if not self._splits_sentences:
+        if not self._options.split_sentences:
             return _with_edges(text.splitlines(keepends=True))
         lines = text.splitlines(keepends=True)
         return _with_edges([part for line in lines for part in self._sentences_of_line(line)])

@@ -4,33 +4,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ptenmt.config import DecodingConfig
 from ptenmt.tokenizers import END, START
 from ptenmt.translation.engine import Hypothesis
 from ptenmt.translation.spans import Span
 
 BLANK = Hypothesis([START, END])
 """The hypothesis of a sentence without anything to translate."""
-_NUM_FRAME_TOKENS = 2
 
 
 class Search(NamedTuple):
-    """How a sentence is searched for, besides the options of the run."""
+    """How a sentence is searched for."""
 
+    options: DecodingConfig
     with_attention: bool = False
     with_scores: bool = False
-    is_greedy: bool = False
-    n_best: bool = False
-    """Whether to return all hypotheses of the beam: a safeguard may prefer another one than the first."""
-    no_repeat_ngram: int = 0
-    """If above 0, in another try: the option of that name, and a lower maximum length."""
+    avoids_loops: bool = False
+    """Whether it is another try after a loop, with a lower maximum length."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class Sentence:
-    """The unit of translation; another try of its translation is the same sentence with another search."""
+    """The unit of translation; another try of its translation is a copy of it with another search."""
 
     original: str
     """The sentence as it was typed."""
+    search: Search
     before: str = ""
     """The white space between the previous sentence, or the start of the text, and this one."""
     spans: tuple[Span, ...] = ()
@@ -39,13 +38,18 @@ class Sentence:
     """The sentence as the tokenizer reads it."""
     ids: list[int] = field(default_factory=list)
     """[START] … [END]; empty until it is encoded."""
+    is_blank: bool = False
+    """Whether there is nothing to translate: see ``leave``."""
     target_prefix: Sequence[int] = ()
     """Ids that its translation starts with."""
-    search: Search = Search()
     hypotheses: Sequence[Hypothesis] = ()
     """Best first; empty while the sentence waits for a search."""
+    rivals: "list[Sentence]" = field(default_factory=list)
+    """The same sentence as the model may also read it, searched at the same time."""
     previous: "Sentence | None" = None
     """If this is another try: the sentence as it was, with its hypotheses."""
+    is_done: bool = False
+    """Whether its hypotheses are accepted."""
     is_retried: bool = False
     """Whether it is translated a second time because of a fault of the first translation."""
     row: int = 0
@@ -53,10 +57,11 @@ class Sentence:
     number: int = 0
     """Its index in its text."""
 
-    @property
-    def is_blank(self) -> bool:
-        """Whether there is nothing to translate: the translation is the original."""
-        return len(self.ids) == _NUM_FRAME_TOKENS
+    def leave(self) -> None:
+        """Leave it as it was typed: there is nothing to translate."""
+        self.is_blank = self.is_done = True
+        self.spans, self.text = (), self.original
+        self.ids, self.hypotheses = [START, END], [BLANK]
 
 
 @dataclass
@@ -70,16 +75,6 @@ class SegmentedText:
     """Whether a sentence had to be split because it is longer than the model can read."""
     detected: str | None = None
     """The text's language, if it is surely another one than the run's source language."""
-
-    @property
-    def is_blank(self) -> bool:
-        """Whether there is nothing to translate."""
-        return all(sentence.is_blank for sentence in self.sentences)
-
-    @property
-    def is_done(self) -> bool:
-        """Whether all sentences are translated."""
-        return all(sentence.hypotheses for sentence in self.sentences)
 
     def join(self, translations: Sequence[str]) -> str:
         """Join a translation for each sentence with the white space of the source."""

@@ -8,7 +8,6 @@ stand beside it (safeguards/).
 
 import warnings
 import zlib
-from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -200,23 +199,19 @@ class Translator:
             The translations of a buffer, in order.
         """
         require(buffer_size >= 1, f"buffer_size={buffer_size} must be 1 or more")
-        segment = partial(self.encoder.segment, max_sentences=max_sentences)
-        pending: deque[Buffer] = deque()
-
-        def read() -> Iterator[Buffer]:
-            for buffer in read_buffers(texts, buffer_size, segment, has_more):
-                pending.append(buffer)
-                yield buffer
-
         prefix_ids = self.encoder.target_prefix(prefix) if prefix else []
-        for done in self._translate(read(), prefix_ids, with_scores=with_scores):
+        segment = partial(self.encoder.segment, target_prefix=prefix_ids, max_sentences=max_sentences)
+        pending: dict[Buffer, None] = {}  # in the order of the stream
+        buffers = read_buffers(texts, buffer_size, segment, has_more)
+        for buffer, done in self._translate(buffers, with_scores=with_scores):
+            pending.setdefault(buffer)
             if done:
                 on_done(done.values())
-            while pending and pending[0].is_done:
-                buffer = pending.popleft()
-                yield [buffer.translations[row] for row in range(len(buffer.texts))]
-                if buffer.error is not None:
-                    raise buffer.error
+            while pending and (first := next(iter(pending))).is_done:
+                del pending[first]
+                yield [first.translations[row] for row in range(len(first.texts))]
+                if first.error is not None:
+                    raise first.error
 
     def translate_prepared(
         self, sources: Sequence[str], *, with_scores: bool = True
@@ -227,54 +222,39 @@ class Translator:
             Translations by the index of the sentence, until all are done.
         """
         buffer = Buffer(list(sources), self.encoder.segment(sources, is_prepared=True))
-        return self._translate([buffer], with_scores=with_scores)
+        for _, translations in self._translate([buffer], with_scores=with_scores):
+            yield translations
 
     def _translate(
-        self, buffers: Iterable[Buffer], target_prefix: Sequence[int] = (), *, with_scores: bool
-    ) -> Iterator[dict[int, Translation]]:
-        """Batch, translate and post-process buffers; yields the texts of a buffer as they are complete."""
-        options = self.config.decoding
-        positions = self.config.model.max_positions
-        queue = BatchQueue(self.engine, options, positions, self._review, with_scores=with_scores)
-        for buffer in buffers:
-            queue.engine = self.seeded_engine(buffer.texts)
-            yield self._postprocess(
-                buffer, [row for row, text in enumerate(buffer.segmented) if text.is_done]
-            )
-            waiting = [
-                replace(sentence, target_prefix=target_prefix if sentence.number == 0 else ())
-                for text in buffer.segmented
-                for sentence in text.sentences
-                if not sentence.hypotheses
-            ]
-            for _ in queue.submit(buffer, waiting):
-                for finished in queue.finished():
-                    yield self._postprocess(*finished)
-            # Finish a single-text buffer before reading the next; do not let blank buffers queue up. The next
-            # buffer's seed would also affect threads that have not begun to sample.
-            if options.is_sampled or len(buffer.texts) == 1 or buffer.ends_in_pause or buffer.is_done:
-                for finished in queue.finished(wait_for_all=True):
-                    yield self._postprocess(*finished)
-        for finished in queue.finished(wait_for_all=True):
-            yield self._postprocess(*finished)
+        self, buffers: Iterable[Buffer], *, with_scores: bool
+    ) -> Iterator[tuple[Buffer, dict[int, Translation]]]:
+        """Batch, translate and post-process buffers.
+
+        Yields:
+            A buffer and, by row, its translations that are complete now; first those of texts without words.
+        """
+        options, max_positions = self.config.decoding, self.config.model.max_positions
+        queue = BatchQueue(self.seeded_engine, options, max_positions, self._review, with_scores=with_scores)
+        for buffer, rows in queue.translate(buffers):
+            translations = {row: self._joined(buffer, row) for row in rows}
+            buffer.translations.update(translations)
+            yield buffer, translations
 
     def _review(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """Accept the hypotheses of sentences, or return a sentence without, to be searched once more."""
-        self.postprocessor.decode(sentences)
+        self.postprocessor.decode([*sentences, *chain(*(sentence.rivals for sentence in sentences))])
         return [self._reviewed(sentence) for sentence in sentences]
 
     def _reviewed(self, sentence: Sentence) -> Sentence:
         for after in self._afters:
             sentence = after(sentence)
             if not sentence.hypotheses:
-                return sentence if sentence.ids else self.encoder.encode(sentence)
-        return replace(sentence, hypotheses=sentence.hypotheses[: self.config.decoding.num_hypotheses])
-
-    def _postprocess(self, buffer: Buffer, rows: Sequence[int]) -> dict[int, Translation]:
-        """Store and return the translations of these texts, of which all sentences are translated."""
-        translations = {row: self._joined(buffer, row) for row in rows}
-        buffer.translations.update(translations)
-        return translations
+                if not sentence.ids:
+                    self.encoder.encode([sentence])
+                return sentence
+        sentence.hypotheses = sentence.hypotheses[: self.config.decoding.num_hypotheses]
+        sentence.is_done = True
+        return sentence
 
     def _joined(self, buffer: Buffer, row: int) -> Translation:
         text = buffer.segmented[row]

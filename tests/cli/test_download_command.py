@@ -29,7 +29,7 @@ def test_a_tokenizer_that_is_nowhere(ptenmt, empty: Path) -> None:
 
 def test_progress_is_a_line_a_file(ptenmt, empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from ptenmt.config import TokenizerConfig
-    from ptenmt.progress import DownloadProgress
+    from ptenmt.errors import DownloadProgress
 
     def fetch(_config: object, on_progress) -> TokenizerConfig:
         for name in ("a.zip", "b.zip"):

@@ -30,8 +30,7 @@ from ptenmt.config import (
 from ptenmt.data import corpora
 from ptenmt.data.corpora import fetch_corpora, list_corpora, read_corpus
 from ptenmt.data.corpus import fetch_sources, load_corpus
-from ptenmt.errors import ConfigError, DataError, DownloadError
-from ptenmt.progress import DownloadProgress
+from ptenmt.errors import ConfigError, DataError, DownloadError, DownloadProgress
 from ptenmt.runs import Run
 
 pytestmark = pytest.mark.usefixtures("hasty")
@@ -244,7 +243,7 @@ def test_training_pairs_validation_and_limit(register: Register) -> None:
 
 @pytest.mark.usefixtures("_uncompiled")
 def test_a_run_remembers_licence_and_citation(register: Register, tmp_path: Path) -> None:
-    from ptenmt.training import train
+    from ptenmt.training.session import train
 
     data = config(register("OPUS-tatoeba-v2-por-eng", moses(), **MOSES), validation_pairs=4, test_pairs=4)
     model = ModelConfig(num_layers=1, d_model=8, num_heads=1, d_ff=8, max_positions=16)

@@ -11,8 +11,7 @@ from http_server import Site, closed_port, serve
 
 from ptenmt.data import download
 from ptenmt.data.download import published_tokenizer
-from ptenmt.errors import DownloadError, TokenizerError
-from ptenmt.progress import DownloadProgress
+from ptenmt.errors import DownloadError, DownloadProgress, TokenizerError
 
 pytestmark = pytest.mark.usefixtures("hasty")
 

@@ -12,8 +12,7 @@ import tensorflow_datasets as tfds
 from http_server import Site, closed_port, serve
 
 from ptenmt.data.tfds import prepare_tfds, read_tfds
-from ptenmt.errors import DataError, DownloadError
-from ptenmt.progress import DownloadProgress
+from ptenmt.errors import DataError, DownloadError, DownloadProgress
 
 pytestmark = pytest.mark.usefixtures("hasty")
 

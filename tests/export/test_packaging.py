@@ -38,7 +38,10 @@ def test_the_default_place_is_below_the_run(run: Run):
         "format": "ctranslate2",
         "weights": exported.weights.label,
         "checksum": exported.weights.checksum,
+        "languages": ["pt", "en"],
+        "source_marks": "both",
     }
+    assert (exported.path / "tokenizer" / "tokenizer.json").exists()
     cached = (run.ctranslate2_folder / "model.bin").read_bytes()
     assert (exported.path / "model.bin").read_bytes() == cached
 
@@ -100,9 +103,13 @@ def test_files_of_others_in_an_export_are_left_alone(run: Run, tmp_path: Path):
     assert (tmp_path / "new" / "thesis.txt").read_text() == "precious"
 
 
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
 def test_a_full_disk_leaves_the_old_one(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     export_model(run, output=tmp_path / "new")
-    before = {file.name: file.read_bytes() for file in (tmp_path / "new").iterdir()}
+    before = contents(tmp_path / "new")
 
     def full(*_arguments: object) -> None:
         raise OSError(28, "No space left on device")
@@ -110,7 +117,7 @@ def test_a_full_disk_leaves_the_old_one(run: Run, tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("ptenmt.atomic_files.sync", full)
     with pytest.raises(OutputError, match="No space left on device"):
         export_model(run, output=tmp_path / "new", quantization="float32")
-    assert {file.name: file.read_bytes() for file in (tmp_path / "new").iterdir()} == before
+    assert contents(tmp_path / "new") == before
     assert [file.name for file in tmp_path.iterdir() if file.name.startswith((".new", "new"))] == ["new"]
 
 

@@ -26,7 +26,7 @@ IDS = np.array([[5, 6, 7, 0]])
         (lambda: EncoderBlock(replace(SMALL, norm="Pre")), "norm='Pre' must be one of 'post', 'pre'"),
         (
             lambda: FeedForward(8, 12, activation="tanh"),
-            "activation='tanh' must be one of 'relu', 'gelu', 'swiglu'",
+            "activation='tanh' must be one of 'relu', 'gelu', 'swish', 'swiglu'",
         ),
         (
             lambda: PositionalEmbedding(9, 8, max_positions=4, positions="learned"),

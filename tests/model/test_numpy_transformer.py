@@ -27,8 +27,10 @@ FED = RaggedIds([ids[:-1] for ids in random_sources(4, SIZE, seed=5)]).padded(np
         {"tied_embeddings": "all", "activation": "swiglu", "norm": "pre"},
         {"encoder_layers": 3, "decoder_layers": 1},
         {"encoder_layers": 1, "norm": "pre"},
+        {"activation": "swish", "source_marks": "end", "norm_epsilon": 0.5},
+        {"norm": "pre", "source_marks": "none", "norm_epsilon": 1e-3},
     ],
-    ids=["post", "other widths", "pre", "3+1", "1+2"],
+    ids=["post", "other widths", "pre", "3+1", "1+2", "as Marian's", "as OpenNMT's"],
 )
 def test_it_computes_what_keras_computes(options: dict[str, Any]):
     model = random_model(replace(SMALL, **options), SIZE, SIZE)

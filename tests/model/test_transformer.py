@@ -126,6 +126,8 @@ def test_attention_weights_are_those_that_the_model_uses(model: Transformer):
         {"norm": "pre", "tied_embeddings": "all", "activation": "swiglu"},
         {"tied_embeddings": "target", "activation": "gelu"},
         {"encoder_layers": 1, "decoder_layers": 3},
+        {"activation": "swish", "source_marks": "end", "norm_epsilon": 0.1},
+        {"norm": "pre", "source_marks": "none"},
     ],
     ids=str,
 )

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from ptenmt.config import Config
-from ptenmt.training import train
 from ptenmt.training.events import Event, TrainingStarted
+from ptenmt.training.session import train
 
 
 class EnoughError(Exception):

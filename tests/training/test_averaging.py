@@ -17,7 +17,7 @@ from ptenmt.errors import CheckpointError, RunError
 from ptenmt.evaluation import evaluate
 from ptenmt.runs import Run, find_run
 from ptenmt.runs.weights import keep_best, read_info, read_weights
-from ptenmt.training import train
+from ptenmt.training.session import train
 from ptenmt.training.state import read_checkpoint
 
 

@@ -17,10 +17,10 @@ from ptenmt.data.batches import BatchPlan
 from ptenmt.errors import ConfigError
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
-from ptenmt.training import train
 from ptenmt.training.dry_run import dry_run
 from ptenmt.training.events import CorpusReady, Event, StageStarted, StepDone, TrainingStarted, Warned
 from ptenmt.training.preparation import TrainingInputs
+from ptenmt.training.session import train
 
 pytestmark = pytest.mark.usefixtures("_every_step")
 

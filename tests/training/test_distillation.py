@@ -340,7 +340,7 @@ def test_what_cannot_be_distilled_is_refused_before_anything_is_translated(
     assert "beam_size=1 gives one translation" in error(choose="bleu", beam_size=1)
     assert "decoding.beam_size=0 must be 1 or more" in error(beam_size=0)
     other = copy_config(write_pairs(tmp_path / "other.tsv", 60), training=TrainingConfig(epochs=1))
-    from ptenmt.training import train
+    from ptenmt.training.session import train
 
     train(other, run)
     assert error() == f"{run} was not trained by ptenmt distil"

@@ -22,8 +22,8 @@ from ptenmt.config import (
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
 from ptenmt.runs.weights import read_weights
-from ptenmt.training import Trainer
 from ptenmt.training.events import CheckpointSaved, CurvePoint, EpochDone, Event, Scores, StepDone
+from ptenmt.training.trainer import Trainer
 
 # Two trainings of a recipe with every option; test_resume compares a plain one in each run of all tests.
 pytestmark = pytest.mark.slow

@@ -12,8 +12,8 @@ from ptenmt.config import CheckpointConfig, Config, DecodingConfig, TrainingConf
 from ptenmt.errors import DataError, OutputError, RunError
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
-from ptenmt.training import train
 from ptenmt.training.events import CorpusReady, Event, TrainingStarted, Warned
+from ptenmt.training.session import train
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ from ptenmt.data.batches import Batch, BatchPlan
 from ptenmt.errors import TrainingError
 from ptenmt.runs.history import History
 from ptenmt.runs.weights import read_weights
-from ptenmt.training import Trainer
 from ptenmt.training.events import CheckpointSaved, EpochDone, Event, StepDone, Stopped, Warned
+from ptenmt.training.trainer import Trainer
 
 Build = Callable[[Config, Path], Any]
 

@@ -8,8 +8,8 @@ from copy_task import copy_config, write_pairs
 
 from ptenmt.config import AugmentConfig, BatchConfig, DataConfig, TokenizerConfig, TrainingConfig
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
-from ptenmt.training import train
 from ptenmt.training.events import Event, StepDone
+from ptenmt.training.session import train
 
 
 def stop_at_first_step(event: Event) -> None:

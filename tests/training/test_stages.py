@@ -15,9 +15,9 @@ from ptenmt.config.schedule import learning_rate
 from ptenmt.errors import RunError, TokenizerError
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
-from ptenmt.training import train
 from ptenmt.training.dry_run import dry_run
 from ptenmt.training.events import Event, StageStarted, StepDone, TrainingStarted
+from ptenmt.training.session import train
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("_every_step")]
 

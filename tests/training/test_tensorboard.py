@@ -10,8 +10,8 @@ import pytest
 import tensorflow as tf
 
 from ptenmt.config import BatchConfig, CheckpointConfig, Config, TrainingConfig
-from ptenmt.training import train
 from ptenmt.training.events import CurvePoint, Event, Validated
+from ptenmt.training.session import train
 
 
 class KilledError(Exception):

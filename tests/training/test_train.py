@@ -17,7 +17,6 @@ from ptenmt.config import Config
 from ptenmt.data.corpus import load_corpus
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
-from ptenmt.training import train
 from ptenmt.training.events import (
     CheckpointSaved,
     CorpusReady,
@@ -30,6 +29,7 @@ from ptenmt.training.events import (
     Validated,
     Warned,
 )
+from ptenmt.training.session import train
 
 
 def test_the_model_learns_to_copy(copied: TrainedRun):

@@ -14,8 +14,8 @@ from ptenmt.errors import RunError
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
 from ptenmt.runs.trained_model import TrainedModel
-from ptenmt.training import train
 from ptenmt.training.events import CurvePoint, Event, Warned
+from ptenmt.training.session import train
 
 
 @pytest.fixture

@@ -29,8 +29,9 @@ from ptenmt.config.loading import dump_config
 from ptenmt.errors import ConfigError, TrainingError
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
-from ptenmt.training import distributed, train
+from ptenmt.training import distributed
 from ptenmt.training.distributed import Cluster, differing, find_cluster, meet
+from ptenmt.training.session import train
 
 unix = pytest.mark.skipif(sys.platform == "win32", reason="signals")
 

@@ -15,9 +15,9 @@ from ptenmt.data.mixing import Mixture
 from ptenmt.model.transformer import Transformer
 from ptenmt.runs import Run
 from ptenmt.tokenizers import build_tokenizers
-from ptenmt.training import Trainer
 from ptenmt.training.distributed import Workers
 from ptenmt.training.model_selection import Validator
+from ptenmt.training.trainer import Trainer
 
 _INSTANT = InstantValidator()
 

@@ -9,6 +9,8 @@ from ptenmt.translation.batching import BATCH_SENTENCES, BATCH_TOKENS, BatchQueu
 from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
 from ptenmt.translation.sentence import BLANK, Search, SegmentedText, Sentence
 
+USUAL = Search(DecodingConfig())
+
 
 class Echo:
     """An engine that returns the source, and counts the pending batches."""
@@ -33,10 +35,11 @@ class Echo:
 
 
 def sentence(text: str, row: int = 0, number: int = 0, **options: Any) -> Sentence:
-    ids = [START, *[4] * len(text), END]
-    return Sentence(
-        original=text, ids=ids, row=row, number=number, hypotheses=[] if text else [BLANK], **options
-    )
+    given: dict[str, Any] = {"search": USUAL, "row": row, "number": number} | options
+    made = Sentence(original=text, ids=[START, *[4] * len(text), END], **given)
+    if not text:
+        made.leave()
+    return made
 
 
 def segment(texts: Sequence[str]) -> list[SegmentedText]:
@@ -50,12 +53,15 @@ def run(
     options: DecodingConfig = DecodingConfig(),  # noqa: B008 — frozen
 ) -> list[list[int]]:
     """The rows that are complete with each batch."""
-    queue = BatchQueue(engine, options, 10_000, review)
-    rows = []
-    waiting = [one for text in buffer.segmented for one in text.sentences if not one.hypotheses]
-    for _ in queue.submit(buffer, waiting):
-        rows += [complete for _, complete in queue.finished()]
-    return rows + [complete for _, complete in queue.finished(wait_for_all=True)]
+
+    def reviewed(sentences: Sequence[Sentence]) -> list[Sentence]:
+        accepted = review(sentences)
+        for one in accepted:
+            one.is_done = bool(one.hypotheses)
+        return accepted
+
+    queue = BatchQueue(lambda _texts: engine, options, 10_000, reviewed)
+    return [rows for _, rows in queue.translate([buffer])]
 
 
 def requests_of(texts: Sequence[str], **options: Any) -> list[SearchRequest]:
@@ -138,7 +144,7 @@ def test_no_more_batches_are_pending_than_the_engine_wants(max_pending: int):
 def test_a_text_is_complete_with_its_last_sentence():
     parts = [sentence("x"), sentence("", number=1), sentence("y" * 30, number=2)]
     buffer = Buffer(["x  y"], [SegmentedText(parts)])
-    assert run(Echo(), buffer) == [[], [0]]
+    assert run(Echo(), buffer) == [[], [], [0]]
     assert buffer.segmented[0].sentences[1].hypotheses == [BLANK]
 
 
@@ -150,15 +156,28 @@ def test_each_sentence_has_its_own_target_prefix():
     assert [request.target_prefixes for request in engine.requests] == [[(7, 8)], (), ()]
 
 
+def test_a_sentence_is_reviewed_with_its_rivals() -> None:
+    short = sentence("x", search=USUAL._replace(with_attention=True))
+    long = sentence("x" * 40, rivals=[short])
+    engine, buffer = Echo(), Buffer(["x"], [SegmentedText([long])])
+
+    def review(sentences: Sequence[Sentence]) -> list[Sentence]:
+        assert [(one, one.rivals[0].hypotheses[0].ids) for one in sentences] == [(long, short.ids)]
+        return [short]
+
+    assert run(engine, buffer, review=review) == [[], [0]]
+    assert buffer.segmented[0].sentences == [short]
+
+
 def test_what_the_review_returns_without_hypotheses_is_searched_once_more():
-    better = sentence("?!", row=1, search=Search(with_attention=True))
+    better = sentence("?!", row=1, search=USUAL._replace(with_attention=True))
 
     def review(sentences: Sequence[Sentence]) -> list[Sentence]:
         return [better if one.original == "?" else one for one in sentences]
 
     engine = Echo()
     buffer = Buffer(["a", "?", "b"], segment(["a", "?", "b"]))
-    assert run(engine, buffer, review=review) == [[0, 2], [1]]
+    assert run(engine, buffer, review=review) == [[], [0, 2], [1]]
     asked = [(len(request.sources), request.with_attention) for request in engine.requests]
     assert asked == [(3, False), (1, True)]
     (retried,) = buffer.segmented[1].sentences

@@ -12,7 +12,7 @@ import pytest
 from copy_task import TrainedRun
 from scripted import TextEngine
 
-from ptenmt.config import Config, DataConfig, TokenizerConfig
+from ptenmt.config import Config, DataConfig, DecodingConfig, TokenizerConfig
 from ptenmt.data.readers import demo_pairs
 from ptenmt.evaluation.checks import random_markup, tagged
 from ptenmt.tokenizers import START, build_tokenizers
@@ -29,7 +29,7 @@ from ptenmt.translation.markup import (
 )
 from ptenmt.translation.postprocessing import TranslatedSentence, Translation
 from ptenmt.translation.safeguards.glossary import Glossary
-from ptenmt.translation.sentence import Sentence
+from ptenmt.translation.sentence import Search, Sentence
 
 
 class Aligned(NamedTuple):
@@ -66,7 +66,11 @@ def moved(source: str, target: str, *links: Sequence[int | None]) -> str:
     spans, texts = marked(source), re.split(r"(?<=[.]) ", target)
     sentences = re.split(r"(?<=[.]) ", text_of(spans))
     segments = [
-        TranslatedSentence(Sentence(before=" " * bool(n), original=original), Hypothesis([]), text)
+        TranslatedSentence(
+            Sentence(before=" " if n else "", original=original, search=Search(DecodingConfig())),
+            Hypothesis([]),
+            text,
+        )
         for n, (original, text) in enumerate(zip(sentences, texts, strict=True))
     ]
     alignments = [

@@ -43,15 +43,15 @@ class Capitals(Safeguard):
         self._is_cased = not (config.has_lowercase_text or lowers_typed(config.data))
         self._frequent = frozenset(_FREQUENT_WORDS.get(config.data.languages[0], "").split())
 
-    def before(self, sentence: Sentence) -> Sentence:
-        """The sentence in ordinary casing; if only some words are in capitals, with a span for each."""
+    def before(self, sentence: Sentence) -> None:
+        """Give a sentence in unusual capitals spans in ordinary casing, one for each word."""
         original = sentence.original
         if not (self._is_cased and _UNUSUAL_CAPITALS.search(original)):
-            return sentence
+            return
         entities = [span for span in sentence.spans if span.kind != "term"]
         truecased, case, words = self._truecased(original, entities)
         if case is None and not words:
-            return sentence
+            return
         terms = [
             replace(span, source=truecased[span.begin : span.end], target=_term_in_case(span.target, case))
             for span in sentence.spans
@@ -64,7 +64,7 @@ class Capitals(Safeguard):
             changed.insert(0, Span(0, 0, "casing", "", case))
         own = [span for span in changed if not span.overlaps(terms)]
         spans = sorted([*entities, *terms, *own], key=lambda span: (span.begin, span.end))
-        return replace(sentence, spans=tuple(spans))
+        sentence.spans = tuple(spans)
 
     def restore(self, sentence: Sentence, text: str) -> str:
         """The translation of a sentence in capitals in capitals."""

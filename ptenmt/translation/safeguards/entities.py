@@ -11,12 +11,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from ptenmt.config import Config
-from ptenmt.data.placeholders import CODE, NUMBER, PLACEHOLDERS, find_entities, in_notation
+from ptenmt.data.placeholders import CODE, NUMBER, PLACEHOLDERS, entities_in_notation
 from ptenmt.translation.engine import Hypothesis
 from ptenmt.translation.safeguards.protocol import Safeguard
 from ptenmt.translation.sentence import Search, Sentence
 from ptenmt.translation.spans import Span, SpanKind, source_text
 
+_RIVALS_MARGIN = 0.05
+"""How much more probable, in nats per token, a translation without the entities must be to be preferred
+(benchmarks/reliability.md)."""
 _NUMBER_OR_CODE = re.compile(f"{CODE}|{NUMBER}")
 _PIECE = re.compile(rf"{CODE}|\d+|[%‰€£¥$]")
 _THOUSANDS = re.compile(r"(?<!\d)\d{1,3}(?:[., \u00a0\u202f]\d{3}){1,6}(?!\d)")
@@ -37,15 +40,17 @@ class Entities(Safeguard):
     def __init__(self, config: Config) -> None:
         self._has_placeholders = config.data.augment.placeholders > 0
         self._languages = config.data.languages
-        self._options = config.decoding
-        self._is_sampled = config.decoding.is_sampled
+        options = config.decoding
+        self._is_sampled = options.is_sampled
+        self._n_best = Search(replace(options, num_hypotheses=max(options.num_hypotheses, options.beam_size)))
+        self._greedy = Search(replace(options, beam_size=1, num_hypotheses=1), with_scores=True)
+        self._usual = Search(options, with_attention=True)
 
-    def before(self, sentence: Sentence) -> Sentence:
-        """The sentence with a span for each entity."""
+    def before(self, sentence: Sentence) -> None:
+        """Give a sentence a span for each entity."""
         spans: list[Span] = []
         masked: list[str] = []
-        for entity in find_entities(sentence.original):
-            written = in_notation(entity[0], self._languages)
+        for entity, written in entities_in_notation(sentence.original, self._languages):
             kind: SpanKind = "number" if _NUMBER_OR_CODE.fullmatch(entity[0]) else "entity"
             source = ""
             if self._has_placeholders and (written in masked or len(masked) < len(PLACEHOLDERS)):
@@ -55,50 +60,48 @@ class Entities(Safeguard):
             elif kind == "number" and not self._has_placeholders:
                 source = entity[0]
             spans.append(Span(*entity.span(), kind, source, written))
-        if not spans:
-            return sentence
-        search = sentence.search._replace(
-            n_best=any(span.source for span in spans),
-            with_scores=any(span.source and span.kind == "entity" for span in spans),
-        )
-        return replace(sentence, spans=tuple(spans), search=search)
+        sentence.spans = tuple(spans)
+        if any(span.source for span in spans):
+            with_scores = any(span.source and span.kind == "entity" for span in spans)
+            sentence.search = self._n_best._replace(with_scores=with_scores)
+
+    def rivals(self, sentence: Sentence) -> list[Sentence]:
+        """The sentence without its entities: one that is neither a number nor a code may disturb the model.
+
+        Not after a target prefix, which may have entities, and not with sampling.
+        """
+        disturbs = any(span.kind == "entity" and span.source for span in sentence.spans)
+        if not disturbs or sentence.target_prefix or self._is_sampled:
+            return []
+        return [_without_entities(sentence, self._greedy)]
 
     def after(self, sentence: Sentence) -> Sentence:
-        """The sentence with hypotheses that have its entities first; or without them, to be searched again.
-
-        An entity that is neither a number nor a code may disturb the model, even as a placeholder: if a
-        greedy search without it is more probable, the sentence is translated without it. Not after a target
-        prefix, which may have entities, and not with sampling.
-        """
+        """The sentence, hypotheses that have its entities first; or its rival; or without, to be searched."""
         carried = [span for span in sentence.spans if span.kind in ("entity", "number") and span.source]
-        if carried:
-            return self._with_entities(sentence, carried)
-        first = sentence.previous
-        if first is None or not sentence.search.is_greedy:
+        if not carried:
             return sentence
-        if self._mean_log_probability(first) >= self._mean_log_probability(sentence):
-            return first
-        if self._options.beam_size == 1:
-            return sentence
-        return replace(sentence, search=Search(with_attention=True), hypotheses=(), previous=None)
-
-    def _with_entities(self, sentence: Sentence, carried: Sequence[Span]) -> Sentence:
         text, _ = source_text(sentence.original, sentence.spans)
         satisfied = [hypothesis for hypothesis in sentence.hypotheses if _has_all(text, carried, hypothesis)]
-        if not satisfied:
-            return _without_entities(sentence, Search())
         others = [hypothesis for hypothesis in sentence.hypotheses if hypothesis not in satisfied]
-        sentence = replace(sentence, hypotheses=[*satisfied, *others])
-        is_kept = bool(sentence.target_prefix) or self._is_sampled
-        if is_kept or all(span.kind == "number" for span in carried):
-            return sentence
-        return _without_entities(sentence, Search(with_scores=True, is_greedy=True))
+        sentence.hypotheses = [*satisfied, *others]
+        rival = sentence.rivals[0] if sentence.rivals else None
+        if satisfied:
+            least = _mean_log_probability(sentence) + _RIVALS_MARGIN
+            if rival is None or _mean_log_probability(rival) <= least:
+                return sentence
+        if rival is None:
+            rival = _without_entities(sentence, self._usual)
+        elif self._usual.options.beam_size > 1:
+            rival.search, rival.hypotheses = self._usual, ()
+        rival.is_retried = sentence.is_retried or not satisfied
+        return rival
 
-    def _mean_log_probability(self, sentence: Sentence) -> float:
-        """Of the tokens of the best hypothesis."""
-        best = sentence.hypotheses[0]
-        num_tokens = max(len(best.ids) - 1, 1)
-        return float(best.score * num_tokens ** (self._options.length_penalty - 1))
+
+def _mean_log_probability(sentence: Sentence) -> float:
+    """Of the tokens of the best hypothesis."""
+    best = sentence.hypotheses[0]
+    num_tokens = max(len(best.ids) - 1, 1)
+    return float(best.score * num_tokens ** (sentence.search.options.length_penalty - 1))
 
 
 def _without_entities(sentence: Sentence, search: Search) -> Sentence:
@@ -107,14 +110,7 @@ def _without_entities(sentence: Sentence, search: Search) -> Sentence:
         replace(span, source="") if span.kind in ("entity", "number") else span for span in sentence.spans
     ]
     return replace(
-        sentence,
-        spans=tuple(spans),
-        text="",
-        ids=[],
-        hypotheses=(),
-        search=search,
-        previous=sentence,
-        is_retried=sentence.is_retried or not search.is_greedy,
+        sentence, spans=tuple(spans), text="", ids=[], hypotheses=(), search=search, rivals=[], previous=None
     )
 
 

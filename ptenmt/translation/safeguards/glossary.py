@@ -86,8 +86,8 @@ class Terms(Safeguard):
     def __init__(self, glossary: Glossary) -> None:
         self._glossary = glossary
 
-    def before(self, sentence: Sentence) -> Sentence:
-        """The sentence with a span for each term, which may contain a number but cuts no entity."""
+    def before(self, sentence: Sentence) -> None:
+        """Give a sentence a span for each term, which may contain a number but cuts no entity."""
         terms: list[Span] = []
         entities = {(span.begin, span.end): span for span in sentence.spans}
         for place, target in self._glossary.find(sentence.original):
@@ -102,8 +102,7 @@ class Terms(Safeguard):
             ):
                 terms.append(term)
         kept = [span for span in entities.values() if not span.overlaps(terms)]
-        spans = sorted([*kept, *terms], key=lambda span: span.begin)
-        return replace(sentence, spans=tuple(spans))
+        sentence.spans = tuple(sorted([*kept, *terms], key=lambda span: span.begin))
 
 
 def _words(term: str) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from ptenmt.config import Config
 from ptenmt.data.text import seems_foreign
 from ptenmt.translation.safeguards.protocol import Safeguard
-from ptenmt.translation.sentence import BLANK, SegmentedText
+from ptenmt.translation.sentence import SegmentedText
 
 
 class Languages(Safeguard):
@@ -20,7 +20,8 @@ class Languages(Safeguard):
         rows = [
             row
             for row, text in enumerate(segmented)
-            if not text.is_blank and seems_foreign(texts[row], self._source)
+            if any(not sentence.is_blank for sentence in text.sentences)
+            and seems_foreign(texts[row], self._source)
         ]
         if not rows:
             return segmented
@@ -30,15 +31,7 @@ class Languages(Safeguard):
         for row, language in zip(rows, languages, strict=True):
             segmented[row].detected = language
             if language == self._target:
-                first = segmented[row].sentences[0]
-                whole = replace(
-                    first,
-                    original=texts[row],
-                    before="",
-                    spans=(),
-                    text=texts[row],
-                    ids=[first.ids[0], first.ids[-1]],
-                    hypotheses=[BLANK],
-                )
+                whole = replace(segmented[row].sentences[0], original=texts[row], before="")
+                whole.leave()
                 segmented[row] = SegmentedText([whole], detected=language)
         return segmented

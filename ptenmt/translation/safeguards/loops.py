@@ -28,8 +28,9 @@ class Loops(Safeguard):
         self._has_own_limit = config.decoding.max_length is None
 
     def after(self, sentence: Sentence) -> Sentence:
-        """The better try, or the sentence to be searched once more."""
-        if sentence.search.no_repeat_ngram:
+        """The better try, or the sentence to be searched once more; rivals with faults are dropped."""
+        sentence.rivals = [rival for rival in sentence.rivals if not any(self._faults(rival)[:2])]
+        if sentence.search.avoids_loops:
             first = sentence.previous
             assert first is not None
             is_worse = self._faults(first) < self._faults(sentence)
@@ -39,7 +40,8 @@ class Loops(Safeguard):
         if not (loops or is_truncated):
             return sentence
         # Without repeated bigrams there is no loop, but in long sentences some are usual.
-        search = sentence.search._replace(no_repeat_ngram=2 if loops else 3)
+        options = replace(sentence.search.options, no_repeat_ngram=2 if loops else 3)
+        search = sentence.search._replace(options=options, avoids_loops=True)
         return replace(sentence, search=search, hypotheses=(), previous=sentence)
 
     def _faults(self, sentence: Sentence) -> tuple[bool, bool, int]:

@@ -17,9 +17,12 @@ class Safeguard:
         """Texts as they were typed, before they are translated; not lines of a prepared corpus."""
         return segmented
 
-    def before(self, sentence: Sentence) -> Sentence:
-        """A sentence with spans: what the model reads otherwise, and what becomes of it."""
-        return sentence
+    def before(self, sentence: Sentence) -> None:
+        """Give a sentence spans: what the model reads otherwise, and what becomes of it."""
+
+    def rivals(self, _sentence: Sentence) -> list[Sentence]:
+        """Other readings of a sentence that has its spans, to be searched at the same time."""
+        return []
 
     def after(self, sentence: Sentence) -> Sentence:
         """A sentence with its hypotheses, in another order perhaps; without any, it is searched once more."""

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from ptenmt.config import DecodingConfig
+from ptenmt.server.coalescing_engine import BusyError, CoalescingEngine, QueuedRequest, SentenceQueue
 from ptenmt.tokenizers import END, START
-from ptenmt.translation.coalescing_engine import BusyError, CoalescingEngine, QueuedRequest, SentenceQueue
 from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
 
 

@@ -1,0 +1,141 @@
+"""Importing a model of another program as a run."""
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ptenmt.atomic_files import file_checksum, output_errors, temporary_folder
+from ptenmt.config import Config, DataConfig, DecodingConfig
+from ptenmt.data.download import unpack_zip
+from ptenmt.errors import DownloadError, ModelImportError, RunError
+from ptenmt.importing.ctranslate2 import read_ctranslate2
+from ptenmt.importing.foreign import ForeignModel
+from ptenmt.importing.marian import read_hugging_face, read_npz
+from ptenmt.importing.tensors import most_unpacked, reading
+from ptenmt.runs import Run, run_path
+from ptenmt.runs.weights import write_weights
+
+_KNOWN = (
+    "a folder of Hugging Face's (config.json, model.safetensors), of OPUS-MT's (*.npz, source.spm), "
+    "of CTranslate2's (model.bin, with a SentencePiece model), or an Argos package"
+)
+_LICENCE_FILES = ("LICENSE", "LICENCE", "LICENSE.txt")
+
+
+def import_model(
+    path: str | Path,
+    run: str | Path,
+    *,
+    source_language: str | None = None,
+    target_language: str | None = None,
+    tag: str = "",
+    licence: str = "",
+) -> Run:
+    """Make a run of a model that another program trained; it is written whole or not at all.
+
+    Args:
+        path: A folder, or a zip archive such as an Argos package: Marian's and OPUS-MT's models, those of
+            Hugging Face's class Marian, and CTranslate2's with SentencePiece.
+        run: The new run, a path or name.
+        source_language: Its code; by default what the files say, else ``pt``.
+        target_language: Its code; by default what the files say, else ``en``.
+        tag: A token before every source, such as ``>>por<<``, that tells a model of several languages which
+            one to write.
+        licence: Of the weights; by default what the files state.
+
+    Raises:
+        ModelImportError: A file is missing, damaged or does not fit, or ptenmt cannot express the model.
+        TokenizerError: A SentencePiece model is damaged, or there is no such tag.
+        RunError: The run exists.
+        OutputError: The run cannot be written.
+    """
+    path, target = Path(path).expanduser(), Run(run_path(run))
+    target.check_writable()
+    if target.path.exists():
+        raise RunError(f"{target.path} exists already", "choose another name with --run")
+    with _opened(path) as folder:
+        model = read_model(folder)
+        languages = model.languages or ("pt", "en")
+        data = DataConfig(
+            source="imported",
+            source_language=source_language or languages[0],
+            target_language=target_language or languages[1],
+        )
+        tokenizer, tokenizers = model.tokenizers(tag)
+        for side in (tokenizers.source, tokenizers.target):
+            side.encode(["a"])  # raises TokenizerError for a damaged model
+        config = Config(
+            data=data, tokenizer=tokenizer, model=model.model, decoding=DecodingConfig(**model.decoding)
+        )
+        files = [path] if path.is_file() else sorted(file for file in folder.rglob("*") if file.is_file())
+        weights = model.weights()
+        facts = {
+            "imported_from": {
+                "path": str(path.absolute()),
+                "form": model.form,
+                "licence": licence or model.licence or _stated_licence(folder),
+                "files": {str(file.relative_to(path.parent)): file_checksum(file) for file in files},
+            },
+            "data": {},
+            "vocabulary_sizes": [*tokenizers.vocabulary_sizes],
+            "parameters": sum(array.size for array in weights.values()),
+        }
+        new = Run(target.path.absolute().with_name(f".{target.name}.{os.getpid()}.new"))
+        try:
+            new.write(config, facts)
+            tokenizers.save(new.tokenizer_folder)
+            write_weights(new.weights_folder / "best.safetensors", weights, config, step=0)
+            with output_errors(f"write {target.path}"):
+                new.path.rename(target.path)
+        finally:
+            shutil.rmtree(new.path, ignore_errors=True)
+    return target
+
+
+def read_model(folder: Path) -> ForeignModel:
+    """Read a model of any form; raises ModelImportError."""
+    if (folder / "model.bin").exists() or (folder / "model" / "model.bin").exists():
+        return read_ctranslate2(folder)
+    if (folder / "config.json").exists():
+        return read_hugging_face(folder)
+    if any(folder.glob("*.npz")) or (folder / "decoder.yml").exists():
+        return read_npz(folder)
+    raise ModelImportError(f"{folder} is no model that ptenmt knows", f"name {_KNOWN}")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Path]:
+    """The folder with a model's files: the path itself, or a temporary one if it is an archive."""
+    if not path.exists():
+        raise ModelImportError(f"{path} does not exist", f"name {_KNOWN}")
+    if path.is_dir():
+        yield path
+        return
+    with temporary_folder() as temporary:
+        try:
+            unpack_zip(path, temporary / "unpacked", most_unpacked(path))
+        except DownloadError as error:
+            raise ModelImportError(error.message, error.hint) from error
+        folder = temporary / "unpacked"
+        while len(inside := list(folder.iterdir())) == 1 and inside[0].is_dir():
+            folder = inside[0]
+        yield folder
+
+
+def _stated_licence(folder: Path) -> str:
+    """The licence that a model card's head names, or the first line of a licence's text."""
+    card = folder / "README.md"
+    if card.exists():
+        with reading(card):
+            head = card.read_text(encoding="utf-8", errors="replace")[:10_000]
+        if found := re.search(r"^licen[sc]e: *(\S.*)$", head, re.MULTILINE | re.IGNORECASE):
+            return found[1].strip()
+    for name in _LICENCE_FILES:
+        if (folder / name).exists():
+            with reading(folder / name):
+                lines = (folder / name).read_text(encoding="utf-8", errors="replace").splitlines()
+            return next((line.strip() for line in lines if line.strip()), "")
+    return ""

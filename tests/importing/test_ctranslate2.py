@@ -1,0 +1,208 @@
+"""CTranslate2's folders and Argos packages as runs."""
+
+import json
+import shutil
+import struct
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ctranslate2
+import numpy as np
+import pytest
+import sentencepiece
+from random_models import random_model, weights_of
+
+from ptenmt import export_model
+from ptenmt.config import Config, DataConfig, ModelConfig, TokenizerConfig
+from ptenmt.errors import ModelImportError
+from ptenmt.importing.run import import_model
+from ptenmt.model.ctranslate2_model import convert
+from ptenmt.model.transformer import Transformer
+from ptenmt.runs import Run
+from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.runs.weights import write_weights
+from ptenmt.tokenizers import SPECIAL_PIECES, TokenizerPair, build_tokenizers
+from ptenmt.tokenizers.imported import ImportedTokenizer
+from ptenmt.translation import Translator
+
+SPM = Path(__file__).parent / "marian" / "huggingface" / "source.spm"
+TEXTS = ["Ba di fu.", "Gadi ga.", "Hi jo ki lu mi no pe."]
+PAIRS = [("O gato não vê o cão.", "The cat doesn't see the dog."), ("Quem és tu?", "Who are you?")]
+SIZES: dict[str, Any] = {"d_model": 16, "num_heads": 2, "d_ff": 24, "max_positions": 40}
+
+
+def translations(run: Path | Run) -> list[str]:
+    options = {"max_length": 12, "beam_size": 3, "safeguards": False}
+    return [each.raw for each in Translator.load(run, threads=1).with_options(**options).translate(TEXTS)]
+
+
+def write_run(folder: Path, config: Config, pair: TokenizerPair) -> Run:
+    run = Run(folder)
+    run.write(config, {"data": {}})
+    pair.save(run.tokenizer_folder)
+    model: Transformer = random_model(config.model, *pair.vocabulary_sizes)
+    write_weights(run.weights_folder / "best.safetensors", weights_of(model), config, step=1)
+    return run
+
+
+def own_run(folder: Path, *, shared: bool = True, **model: Any) -> Run:
+    data = DataConfig(source="demo", lowercase=True)
+    tokenizer = TokenizerConfig(kind="sentencepiece", vocabulary_size=60, shared=shared)
+    config = Config(data=data, tokenizer=tokenizer, model=ModelConfig(num_layers=2, **SIZES | model))
+    return write_run(folder, config, build_tokenizers(tokenizer, PAIRS, ("pt", "en")))
+
+
+def imported_run(folder: Path, **model: Any) -> Run:
+    """As if it had been imported: a vocabulary of its own."""
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(SPM))
+    pieces = [processor.id_to_piece(id) for id in range(processor.get_piece_size())]
+    pieces = [piece for piece in pieces if piece not in ("<unk>", "</s>")]
+    tokenizers = [ImportedTokenizer(SPM.read_bytes(), [*SPECIAL_PIECES, *pieces]) for _ in range(2)]
+    config = Config(
+        data=DataConfig(source="imported"),
+        tokenizer=TokenizerConfig(kind="imported"),
+        model=ModelConfig(num_layers=2, **SIZES | model),
+    )
+    return write_run(folder, config, TokenizerPair(*tokenizers))
+
+
+@pytest.mark.parametrize(
+    ("form", "quantization"),
+    [("ctranslate2", "int8"), ("argos", "int8"), ("ctranslate2", "float32"), ("ctranslate2", "int16")],
+)
+def test_an_export_imported_again_translates_alike(form: Any, quantization: Any, tmp_path: Path):
+    run = own_run(tmp_path / "run", norm="pre", tied_embeddings="all", activation="swiglu")
+    expected = translations(run)
+    exported = export_model(run, format=form, quantization=quantization, output=tmp_path / "export")
+    again = import_model(exported.path, tmp_path / "again")
+    config = again.config()
+    assert (config.tokenizer.kind, config.tokenizer.shared) == ("sentencepiece", True)
+    assert (config.data.languages, config.model.source_marks) == (("pt", "en"), "both")
+    model = run.config().model
+    for option in ("norm", "tied_embeddings", "activation", "d_ff", "num_heads", "norm_epsilon", "key_size"):
+        assert getattr(config.model, option) == getattr(model, option)
+    assert len(set(expected)) > 1
+    if quantization == "int8":  # int16 rounds otherwise
+        assert translations(again) == expected
+    before, after = TrainedModel.load(run).weights, TrainedModel.load(again).weights
+    for name, array in before.items():
+        tolerance = 0 if quantization == "float32" else np.abs(array).max() / 120
+        suppressed = 3 if form == "argos" and name.endswith("final/bias") else 0
+        np.testing.assert_allclose(after[name][suppressed:], array[suppressed:], atol=tolerance, err_msg=name)
+
+
+def test_two_vocabularies_and_no_ties(tmp_path: Path):
+    run = own_run(tmp_path / "run", shared=False, decoder_layers=1, key_size=5, value_size=5)
+    exported = export_model(run, output=tmp_path / "export")
+    assert {"source.spm", "target.spm"} <= {file.name for file in exported.path.iterdir()}
+    again = import_model(exported.path, tmp_path / "again")
+    assert (again.config().tokenizer.kind, again.config().model.tied_embeddings) == ("imported", "none")
+    assert translations(again) == translations(run)
+
+
+@pytest.mark.parametrize("marks", ["end", "none"])
+@pytest.mark.parametrize("form", ["ctranslate2", "argos"])
+def test_an_imported_model_is_exported_and_imported_again(form: Any, marks: Any, tmp_path: Path):
+    run = imported_run(tmp_path / "run", source_marks=marks, activation="swish", tied_embeddings="all")
+    exported = export_model(run, format=form, output=tmp_path / "export")
+    again = import_model(exported.path, tmp_path / "again")
+    assert again.config().model.source_marks == marks
+    assert translations(again) == translations(run)
+
+
+def opennmt(folder: Path, **config: Any) -> Path:
+    """A package as OpenNMT-py's models make them: other special tokens, sources of bare sub-words."""
+    run = imported_run(folder / "run", source_marks="none", norm="pre", tied_embeddings="all")
+    trained = TrainedModel.load(run)
+    model = convert(trained.config.model, trained.weights, trained.tokenizers, "", "int8")
+    place = folder / "translate-pt_en-1_0" / "model"
+    place.mkdir(parents=True)
+    names = dict(zip(SPECIAL_PIECES, ("<blank>", "<unk>", "<s>", "</s>"), strict=True))
+    for name, content in model.files.items():
+        for own, theirs in names.items():
+            content = content if name == "model.bin" else content.replace(own.encode(), theirs.encode())
+        (place / name).write_bytes(content)
+    facts = json.loads((place / "config.json").read_text()) | config
+    (place / "config.json").write_text(json.dumps(facts))
+    (place.parent / "metadata.json").write_text(json.dumps({"from_code": "gl", "to_code": "en"}))
+    shutil.copy(SPM, place.parent / "sentencepiece.model")
+    return place.parent
+
+
+def test_a_model_of_opennmts_translates_as_ctranslate2_does(tmp_path: Path):
+    package = opennmt(tmp_path)
+    with zipfile.ZipFile(tmp_path / "gl.argosmodel", "w") as archive:
+        for file in package.rglob("*"):
+            archive.write(file, file.relative_to(tmp_path))
+    run = import_model(tmp_path / "gl.argosmodel", tmp_path / "imported")
+    assert (run.config().data.languages, run.config().model.source_marks) == (("gl", "en"), "none")
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(SPM))
+    theirs = ctranslate2.Translator(str(package / "model"), compute_type="int8").translate_batch(
+        [processor.encode(text, out_type=str) for text in TEXTS],
+        beam_size=3,
+        max_decoding_length=12,
+        min_decoding_length=0,
+        disable_unk=True,
+        suppress_sequences=[["<s>"], ["<blank>"]],
+    )
+    expected = [processor.decode(each.hypotheses[0]) for each in theirs]
+    assert len(set(expected)) > 1
+    assert translations(run) == expected
+
+
+def with_changed_variable(file: Path, name: str, value: int) -> None:
+    """Change a variable of one byte of a ``model.bin``."""
+    content = file.read_bytes()
+    place = content.index(name.encode() + b"\0") + len(name) + 1 + 1 + 1 + 4
+    file.write_bytes(content[:place] + struct.pack("b", value) + content[place + 1 :])
+
+
+def broken(name: str, content: str | bytes | None) -> Callable[[Path], object]:
+    """Replaces a file of a package, or removes it."""
+
+    def change(folder: Path) -> None:
+        if content is None:
+            (folder / name).unlink()
+        else:
+            (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
+
+    return change
+
+
+def changed(variable: str, value: int) -> Callable[[Path], object]:
+    return lambda folder: with_changed_variable(folder / BINARY, variable, value)
+
+
+BINARY, VOCABULARY = "model/model.bin", "model/shared_vocabulary.json"
+WHISPER = struct.pack("<IH", 6, 12) + b"WhisperSpec\0" + struct.pack("<II", 3, 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (changed("encoder/activation", 1), "express activation"),
+        (changed("encoder/scale_embeddings", 0), "express scale_embeddings=false"),
+        (changed("decoder/alibi", 1), "express decoder/alibi"),
+        (broken("sentencepiece.model", None), "has no SentencePiece model"),
+        (lambda folder: (folder / "sentencepiece.model").rename(folder / "bpe.model"), "by BPE, not by"),
+        (broken("metadata.json", '{"target_prefix": "en"}'), "express target_prefix='en'"),
+        (broken("metadata.json", "{"), r"metadata\.json cannot be read"),
+        (broken("model/config.json", '{"unk_token": "?"}'), r"the vocabulary has no token \?"),
+        (broken("model/config.json", '{"decoder_start_token": null}'), "express decoder_start_token=None"),
+        (broken(VOCABULARY, '["<unk>", "<s>", "</s>"]'), "has the shape"),
+        (broken(VOCABULARY, None), r"shared_vocabulary\.json is missing"),
+        (broken(BINARY, WHISPER), "express WhisperSpec"),
+        (
+            lambda folder: (folder / BINARY).write_bytes((folder / BINARY).read_bytes()[:9000]),
+            r"model\.bin cannot be read",
+        ),
+    ],
+)
+def test_what_cannot_be_imported_is_one_clear_error(change: Any, message: str, tmp_path: Path):
+    folder = opennmt(tmp_path)
+    change(folder)
+    with pytest.raises(ModelImportError, match=message):
+        import_model(folder, tmp_path / "imported")
+    assert not (tmp_path / "imported").exists()

@@ -1,0 +1,350 @@
+"""Marian's models as runs, against what ``transformers`` computed with the same weights (make_marian.py)."""
+
+import json
+import re
+import shutil
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+import safetensors.numpy
+from opus_files import write_opus
+
+from ptenmt.config import DecodingConfig
+from ptenmt.errors import ModelImportError, PtenmtError, RunError, TokenizerError
+from ptenmt.importing.run import import_model
+from ptenmt.model.ctranslate2_model import convert
+from ptenmt.model.layouts import hugging_face_name, layer_shapes
+from ptenmt.runs import Run
+from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.tokenizers import END, PAD, SPECIAL_PIECES, START, UNK, suppressed_ids
+from ptenmt.translation import Translator
+from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
+from ptenmt.translation.engine import Engine, SearchRequest
+from ptenmt.translation.keras_engine import KerasEngine
+from ptenmt.translation.search import Ranked, beam_search, greedy_search
+
+MADE = Path(__file__).parent / "marian"
+MODEL = MADE / "huggingface"
+
+
+def write_as_opus(folder: Path, model: Path = MODEL) -> Path:
+    weights = safetensors.numpy.load_file(model / "model.safetensors")
+    spms = (model / "source.spm").read_bytes(), (model / "target.spm").read_bytes()
+    ids = json.loads((model / "vocab.json").read_text(encoding="utf-8"))
+    write_opus(
+        folder, weights, json.loads((model / "config.json").read_text()), sorted(ids, key=ids.get), spms
+    )
+    return folder
+
+
+def write_as_h5(folder: Path) -> Path:
+    """As TensorFlow's classes of transformers save weights."""
+    shutil.copytree(MODEL, folder)
+    weights = safetensors.numpy.load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    with h5py.File(folder / "tf_model.h5", "w") as file:
+        for name, array in weights.items():
+            if name == "final_logits_bias":
+                file[f"{name}/tf_marian_mt_model/{name}:0"] = array
+                continue
+            parts = re.sub(r"layers\.", "layers_", name).split(".")
+            place = "/".join(parts[:-1]).replace("layers_", "layers.")
+            last = parts[-1]
+            if "shared" in name:
+                path = "model.shared/model.shared/weight:0"
+            else:
+                is_norm = "layer_norm" in name
+                last = {"weight": "gamma" if is_norm else "kernel", "bias": "beta" if is_norm else "bias"}[
+                    last
+                ]
+                array = array.T if last == "kernel" else array
+                path = f"model/tf_marian_mt_model/{place}/{last}:0"
+            file[path] = array
+    return folder
+
+
+@dataclass
+class Comparison:
+    """An imported run, and what transformers computed, in the run's ids."""
+
+    trained: TrainedModel
+    texts: list[str]
+    sources: list[list[int]]
+    fed: np.ndarray
+    logits: np.ndarray
+    """Of all of their tokens."""
+    columns: np.ndarray
+    """The run's id of each of their tokens."""
+    found: dict[int, list[list[int]]]
+    """By number of beams."""
+
+    @classmethod
+    def of(cls, run: Run, made: Path = MADE) -> "Comparison":
+        trained = TrainedModel.load(run)
+        ids = json.loads((made / "huggingface" / "vocab.json").read_text(encoding="utf-8"))
+        own = {piece: token for token, piece in enumerate(trained.tokenizers.target.vocabulary)}
+        special = {"</s>": END, "<unk>": UNK, "<pad>": START}
+        columns = np.array([special.get(piece, own.get(piece)) for piece in sorted(ids, key=ids.get)])
+        theirs, pad = np.load(made / "expected.npz"), len(columns) - 1
+
+        def translated(row: np.ndarray) -> list[int]:
+            tokens = [int(columns[token]) for token in row[1:] if token >= 0]
+            return [START, *tokens[: tokens.index(END) + 1 if END in tokens else None]]
+
+        return cls(
+            trained,
+            theirs["texts"].tolist(),
+            [[START, *(int(columns[token]) for token in row if token != pad)] for row in theirs["source"]],
+            columns[theirs["fed"]],
+            theirs["logits"],
+            columns,
+            {beams: [translated(row) for row in theirs[f"beams{beams}"]] for beams in (1, 4)},
+        )
+
+    @property
+    def padded(self) -> np.ndarray:
+        longest = max(map(len, self.sources))
+        return np.array([ids + [PAD] * (longest - len(ids)) for ids in self.sources])
+
+    def check_logits(self, logits: Any, *, has_padding: bool = True) -> None:
+        columns = slice(None if has_padding else -1)
+        found = np.asarray(logits)[:, :, self.columns]
+        np.testing.assert_allclose(found[..., columns], self.logits[..., columns], atol=1e-4)
+
+    def check_searches(self, search: Callable[[list[int], DecodingConfig], list[int]]) -> None:
+        for beams, expected in self.found.items():
+            options = DecodingConfig(beam_size=beams)
+            assert [search(ids, options) for ids in self.sources] == expected
+
+    def check_everything(self) -> None:
+        """The same logits and translations by NumPy, Keras and CTranslate2."""
+        trained = self.trained
+        assert trained.tokenizers.source.encode(self.texts) == [ids[1:-1] for ids in self.sources]
+        self.check_logits(trained.numpy_model.logits(self.padded, self.fed))
+        self.check_logits(trained.keras_model((self.padded, self.fed)))
+        suppressed = suppressed_ids(trained.config.tokenizer)
+        exported = convert(trained.config.model, trained.weights, trained.tokenizers, "", "float32")
+        for engine in (
+            KerasEngine(trained.keras_model, suppressed),
+            CTranslate2Engine(exported, trained.tokenizers, with_unknown=False, threads=1),
+        ):
+            self.check_searches(
+                lambda ids, options, engine=engine: (
+                    engine.submit(SearchRequest([ids], 20, options))()[0][0].ids
+                )
+            )
+        self.check_searches(self.numpy_search)
+
+    def numpy_search(self, source: list[int], options: DecodingConfig) -> list[int]:
+        model: Any = self.trained.numpy_model
+
+        def next_tokens(tokens: np.ndarray, state: np.ndarray, count: int) -> tuple[Ranked, np.ndarray]:
+            state = np.concatenate([state, tokens[:, None]], axis=1)
+            logits = model.logits(np.array([source] * len(state)), state)[:, -1].astype(np.float64)
+            logits[:, suppressed_ids(self.trained.config.tokenizer)] = -np.inf
+            logits -= np.log(np.exp(logits - logits.max()).sum(axis=1, keepdims=True)) + logits.max()
+            best = np.argsort(-logits, axis=1)[:, :count]
+            return Ranked(best, np.take_along_axis(logits, best, 1)), state
+
+        state, beams = np.zeros((1, 0), np.int64), options.beam_size
+        if beams == 1:
+            return greedy_search(next_tokens, state, [20])[0].ids
+        found = beam_search(next_tokens, lambda rows, order: rows[order], state, [20], beam_size=beams)
+        return found[0][0].ids
+
+
+def first_hypothesis(engine: Engine, source: list[int], options: DecodingConfig) -> list[int]:
+    return engine.submit(SearchRequest([source], 20, options))()[0][0].ids
+
+
+def test_a_model_of_hugging_faces_gives_the_same_logits_and_translations(tmp_path: Path):
+    run = import_model(MODEL, tmp_path / "run")
+    comparison = Comparison.of(run)
+    comparison.check_everything()
+    assert len({tuple(ids) for ids in comparison.found[4]}) > 2
+    translations = Translator.load(run).with_options(split_sentences=False).translate(comparison.texts)
+    assert len(translations) == len(comparison.texts)
+
+
+def test_where_it_comes_from_is_recorded(tmp_path: Path):
+    run = import_model(MODEL, tmp_path / "run")
+    origin = run.record().imported_from
+    assert origin is not None
+    assert (origin["path"], origin["licence"]) == (str(MODEL), "cc-by-4.0")
+    assert len(origin["files"]["huggingface/model.safetensors"]) == 64
+    assert run.config().data.languages == ("pt", "en")
+    again = import_model(MODEL, tmp_path / "again", source_language="gl", licence="my own")
+    assert again.config().data.languages == ("gl", "en")
+    assert again.record().imported_from["licence"] == "my own"  # type: ignore[index]
+    with pytest.raises(RunError, match="exists already"):
+        import_model(MODEL, tmp_path / "run")
+
+
+def test_the_forms_of_a_model_are_one_run(tmp_path: Path):
+    expected = TrainedModel.load(import_model(MODEL, tmp_path / "run"))
+    opus = write_as_opus(tmp_path / "opus")
+    with zipfile.ZipFile(tmp_path / "opus.zip", "w") as archive:
+        for file in opus.iterdir():
+            archive.write(file, file.name)
+    for form in (write_as_h5(tmp_path / "h5"), opus, tmp_path / "opus.zip"):
+        run = import_model(form, tmp_path / f"run-{form.name}")
+        found = TrainedModel.load(run)
+        assert found.tokenizers.source.vocabulary == expected.tokenizers.source.vocabulary
+        assert found.weights.keys() == expected.weights.keys()
+        for name, array in found.weights.items():
+            if name.endswith("final/bias"):  # only Hugging Face's has a token for padding
+                array[START] = expected.weights[name][START]
+            np.testing.assert_array_equal(array, expected.weights[name], err_msg=name)
+    assert run.config().decoding.beam_size == 6
+    assert run.record().imported_from["licence"] == "Creative Commons Attribution 4.0"  # type: ignore[index]
+    Comparison.of(run).check_logits(
+        found.numpy_model.logits(Comparison.of(run).padded, Comparison.of(run).fed), has_padding=False
+    )
+
+
+def test_a_tag_stands_before_every_source(tmp_path: Path):
+    folder = Path(shutil.copytree(MODEL, tmp_path / "model"))
+    text = (folder / "vocab.json").read_text(encoding="utf-8")
+    (folder / "vocab.json").write_text(text.replace('"\\u2581"', '">>por<<"').replace('"▁"', '">>por<<"'))
+    run = import_model(folder, tmp_path / "run", tag=">>por<<")
+    tokenizer = TrainedModel.load(run).tokenizers.source
+    plain = TrainedModel.load(import_model(folder, tmp_path / "plain")).tokenizers.source
+    (ids, nothing) = tokenizer.encode(["Ba.", " "])
+    assert tokenizer.pieces(ids[:1]) == [">>por<<"]
+    assert ([ids[1:]], nothing) == (plain.encode(["Ba."]), [])
+    assert tokenizer.checksum != plain.checksum
+    with pytest.raises(TokenizerError, match=r"no tag >>deu<<"):
+        import_model(folder, tmp_path / "other", tag=">>deu<<")
+
+
+def test_the_tokens_of_both_languages_are_one_vocabulary(tmp_path: Path):
+    pair = TrainedModel.load(import_model(MODEL, tmp_path / "run")).tokenizers
+    assert pair.source.vocabulary == pair.target.vocabulary
+    assert tuple(pair.source.vocabulary[:4]) == SPECIAL_PIECES
+    assert pair.target.decode([[START, *pair.target.encode(["Ba di."])[0], END]]) == ["Ba di."]
+    assert UNK in pair.source.encode(["€"])[0]
+    assert "[UNK]" in pair.target.decode([[UNK]])[0]
+
+
+def broken(folder: Path, name: str, change: Callable[[Any], Any]) -> None:
+    """Change a JSON file, or the weights, of a model."""
+    file = folder / name
+    if name.endswith(".json"):
+        file.write_text(json.dumps(change(json.loads(file.read_text(encoding="utf-8")))))
+    else:
+        safetensors.numpy.save_file(change(safetensors.numpy.load_file(file)), file)
+
+
+def without(*names: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    return lambda found: {name: value for name, value in found.items() if name not in names}
+
+
+QUERY = hugging_face_name("decoder/block1/cross_attention/query") + ".weight"
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("model.safetensors", without(QUERY), f"has no weight {QUERY}"),
+        (
+            "model.safetensors",
+            lambda found: found | {QUERY: found[QUERY][:-2]},
+            rf"{QUERY} has the shape \(6, 8\)",
+        ),
+        ("config.json", lambda found: found | {"model_type": "bart"}, "cannot express model_type='bart'"),
+        ("config.json", lambda found: found | {"activation_function": "tanh"}, "activation_function='tanh'"),
+        ("config.json", lambda found: found | {"scale_embedding": False}, "scale_embedding=False"),
+        ("config.json", lambda found: found | {"encoder_ffn_dim": 12}, "decoder_ffn_dim=16"),
+        ("config.json", lambda found: found | {"d_model": 12}, r"has the shape \(\d+, 8\)"),
+        ("config.json", lambda found: found | {"d_model": 9}, "model.d_model=9 must be even"),
+        ("config.json", without("d_model"), "config.json has no d_model"),
+        ("vocab.json", without("<unk>"), "the ids in .* are not 0 to"),
+        ("vocab.json", lambda found: found | {"more": len(found)}, "has the shape"),
+        ("vocab.json", lambda found: list(found), "cannot be read"),
+    ],
+)
+def test_what_does_not_fit_is_one_clear_error(tmp_path: Path, name: str, change: Any, message: str):
+    folder = Path(shutil.copytree(MODEL, tmp_path / "model"))
+    broken(folder, name, change)
+    with pytest.raises(ModelImportError, match=message) as raised:
+        import_model(folder, tmp_path / "run")
+    assert str(folder) in raised.value.message
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
+
+
+@pytest.mark.parametrize(
+    "missing", ["config.json", "vocab.json", "source.spm", "target.spm", "model.safetensors"]
+)
+def test_a_missing_file_is_named(tmp_path: Path, missing: str):
+    folder = Path(shutil.copytree(MODEL, tmp_path / "model"))
+    (folder / missing).unlink()
+    with pytest.raises(ModelImportError, match="is no model" if missing == "config.json" else missing):
+        import_model(folder, tmp_path / "run")
+
+
+@pytest.mark.parametrize("damaged", ["config.json", "source.spm", "model.safetensors"])
+def test_a_truncated_file_is_named(tmp_path: Path, damaged: str):
+    folder = Path(shutil.copytree(MODEL, tmp_path / "model"))
+    content = (folder / damaged).read_bytes()
+    (folder / damaged).write_bytes(content[: len(content) // 2])
+    with pytest.raises(PtenmtError, match="damaged|cannot be read"):
+        import_model(folder, tmp_path / "run")
+
+
+def test_a_pickle_is_refused_with_a_way_to_convert_it(tmp_path: Path):
+    folder = Path(shutil.copytree(MODEL, tmp_path / "model"))
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(ModelImportError, match=r"pytorch_model\.bin is a pickle") as raised:
+        import_model(folder, tmp_path / "run")
+    assert "save_pretrained" in raised.value.hint
+
+
+def test_archives_that_are_truncated_or_too_large_are_refused(tmp_path: Path):
+    folder = write_as_opus(tmp_path / "opus")
+    with zipfile.ZipFile(tmp_path / "opus.zip", "w") as archive:
+        for file in folder.iterdir():
+            archive.write(file, file.name)
+    content = (tmp_path / "opus.zip").read_bytes()
+    (tmp_path / "half.zip").write_bytes(content[: len(content) // 2])
+    with pytest.raises(ModelImportError, match=r"half\.zip is no zip archive or is damaged"):
+        import_model(tmp_path / "half.zip", tmp_path / "run")
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("vocab.yml", bytes(1_000_000_001))
+    with pytest.raises(ModelImportError, match="the limit is 1,000,000,000"):
+        import_model(tmp_path / "bomb.zip", tmp_path / "run")
+    (weights,) = folder.glob("*.npz")
+    (tmp_path / "bomb.zip").replace(weights)
+    with pytest.raises(ModelImportError, match=r"\.npz cannot be read: "):
+        import_model(folder, tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("transformer-decoder-autoreg", "rnn"), ("transformer-preprocess", "n"), ("type", "amun")],
+)
+def test_an_architecture_of_marians_that_ptenmt_cannot_express_is_named(
+    tmp_path: Path, option: str, value: str
+):
+    folder = write_as_opus(tmp_path / "opus")
+    (file,) = folder.glob("*.npz")
+    arrays = dict(np.load(file))
+    text = re.sub(
+        rf"^{option}: .*$", f"{option}: {value}", arrays["special:model.yml"].tobytes().decode(), flags=re.M
+    )
+    np.savez(file, **arrays | {"special:model.yml": np.frombuffer(text.encode(), np.int8)})
+    with pytest.raises(ModelImportError, match=f"cannot express {option}='{value}'"):
+        import_model(folder, tmp_path / "run")
+
+
+def test_every_layer_has_a_name_in_hugging_faces_file(tmp_path: Path):
+    weights = safetensors.numpy.load_file(MODEL / "model.safetensors")
+    run = import_model(MODEL, tmp_path / "run")
+    names: Sequence[str] = [hugging_face_name(layer) for layer, _ in layer_shapes(run.config().model)]
+    expected = {f"{name}.{part}" for name in names for part in ("weight", "bias")}
+    assert expected == weights.keys() - {"model.shared.weight", "final_logits_bias"}
