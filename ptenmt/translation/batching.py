@@ -188,7 +188,7 @@ class BatchQueue:
                 yield buffer, _done(buffer, dict.fromkeys(sentence.row for sentence in reviewed))
 
     def _submit_again(self, buffer: Buffer) -> None:
-        """Search once more for sentences that fill a batch, or when nothing else of their buffer is pending."""
+        """Search once more, when the sentences fill a batch or nothing else of their buffer is pending."""
         is_last = all(pending is not buffer for pending, *_ in self._pending)
         if is_last or len(self._again[buffer]) >= self._engine.batch_sentences:
             for _ in self._submit(buffer, self._again.pop(buffer)):
