@@ -82,7 +82,7 @@ def read_buffers(
 
 
 def shard(texts: Iterable[str], number: int, count: int, size: int) -> tuple[int, int]:
-    """Where part ``number`` of ``count`` of a file begins and ends: the first text, and the one after the last.
+    """Where part ``number`` of ``count`` begins and ends: its first text, and the one after its last.
 
     Parts are whole buffers of ``size`` texts, those that ``read_buffers`` makes of the whole file: so the
     translations of all parts, joined, are those of the whole.
