@@ -119,6 +119,11 @@ def _check_model(trained: TrainedModel, form: Format) -> None:
             "TensorFlow Text, whose tokenizers a SavedModel contains, is not installed",
             "pip install 'tensorflow-text~=2.21.0' (Linux and macOS)",
         )
+    if form == "savedmodel" and trained.config.tokenizer.kind == "imported":
+        raise ExportError(
+            "a SavedModel has no operations for tokenizer.kind=imported, an imported model's tokenizer",
+            "choose another format, such as ctranslate2",
+        )
     if form == "weights" and importlib.util.find_spec("tensorflow") is None:
         trained.on_warning("TensorFlow is not installed: exporting without model.keras and model.weights.h5")
     if form == "argos":
