@@ -20,8 +20,6 @@ MAX_BUFFER_CHARACTERS = 250_000
 """A few seconds' work for buffers of long texts, so that progress can be shown and saved."""
 PAUSE = 0.1
 """Seconds that the texts of a buffer wait for more, where the stream may pause."""
-_LONGEST_RETRY, _LONGER_RETRY = 1.5, 10
-"""The most tokens of a translation after one with a loop: this many times the source's, and some more."""
 
 
 @dataclass(eq=False)
@@ -137,13 +135,13 @@ class BatchQueue:
             yield buffer, _done(buffer, range(len(buffer.texts)))
             sentences = chain(*(text.sentences for text in buffer.segmented))
             waiting = [sentence for sentence in sentences if not sentence.is_done]
-            rivals = chain(*(sentence.rivals for sentence in waiting))
+            rivals = chain(*(sentence.rivals.values() for sentence in waiting))
             for _ in self._submit(buffer, [*waiting, *rivals]):
                 yield from self._finished()
             # Finish a single-text buffer before reading the next; do not let blank buffers queue up. The next
             # buffer's seed would also affect threads that have not begun to sample.
-            is_last = len(buffer.texts) == 1 or buffer.ends_in_pause or not waiting
-            if is_last or self._options.is_sampled:
+            must_finish = len(buffer.texts) == 1 or buffer.ends_in_pause or not waiting
+            if must_finish or self._options.is_sampled:
                 yield from self._finished(wait_for_all=True)
         yield from self._finished(wait_for_all=True)
 
@@ -189,8 +187,8 @@ class BatchQueue:
 
     def _submit_again(self, buffer: Buffer) -> None:
         """Search once more, when the sentences fill a batch or nothing else of their buffer is pending."""
-        is_last = all(pending is not buffer for pending, *_ in self._pending)
-        if is_last or len(self._again[buffer]) >= self._engine.batch_sentences:
+        nothing_pending = all(pending is not buffer for pending, *_ in self._pending)
+        if nothing_pending or len(self._again[buffer]) >= self._engine.batch_sentences:
             for _ in self._submit(buffer, self._again.pop(buffer)):
                 pass
 
@@ -198,9 +196,8 @@ class BatchQueue:
         """The most tokens of a sentence's translation."""
         num_tokens, num_prefix_tokens = len(sentence.ids), len(sentence.target_prefix)
         limit: int = min(self._options.limit(num_tokens) + num_prefix_tokens, self._max_positions)
-        if sentence.search.avoids_loops:
-            limit = min(limit, int(_LONGEST_RETRY * num_tokens) + _LONGER_RETRY + num_prefix_tokens)
-        return limit
+        longest = sentence.search.max_length
+        return limit if longest is None else min(limit, longest)
 
     def _request(self, batch: Sequence[Sentence], search: Search, max_length: int) -> SearchRequest:
         prefixes = [sentence.target_prefix for sentence in batch]
@@ -228,5 +225,5 @@ def _searched(buffer: Buffer, batch: Sequence[Sentence]) -> list[Sentence]:
     return [
         sentence
         for sentence in own.values()
-        if all(reading.hypotheses for reading in (sentence, *sentence.rivals))
+        if all(reading.hypotheses for reading in (sentence, *sentence.rivals.values()))
     ]

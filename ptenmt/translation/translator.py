@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ptenmt.config import Config
-from ptenmt.config.schema import require
+from ptenmt.errors import ConfigError
 from ptenmt.model.ctranslate2_model import why_not_ctranslate2
 from ptenmt.runs import Choice, Run
 from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
@@ -153,7 +153,7 @@ class Translator:
         or an emoji, stays as it is, and so do line ends.
 
         Raises:
-            ConfigError: The texts have more than ``max_sentences`` sentences together.
+            ConfigError: The texts of a buffer have more than ``max_sentences`` sentences.
             TypeError: One is not str.
         """
         texts = [texts] if isinstance(texts, str) else texts
@@ -198,7 +198,8 @@ class Translator:
         Yields:
             The translations of a buffer, in order.
         """
-        require(buffer_size >= 1, f"buffer_size={buffer_size} must be 1 or more")
+        if buffer_size < 1:
+            raise ConfigError(f"buffer_size={buffer_size} must be 1 or more")
         prefix_ids = self.encoder.target_prefix(prefix) if prefix else []
         segment = partial(self.encoder.segment, target_prefix=prefix_ids, max_sentences=max_sentences)
         pending: dict[Buffer, None] = {}  # in the order of the stream
@@ -207,7 +208,10 @@ class Translator:
             pending.setdefault(buffer)
             if done:
                 on_done(done.values())
-            while pending and (first := next(iter(pending))).is_done:
+            while pending:
+                first = next(iter(pending))
+                if len(first.translations) < len(first.texts):
+                    break
                 del pending[first]
                 yield [first.translations[row] for row in range(len(first.texts))]
                 if first.error is not None:
@@ -242,7 +246,7 @@ class Translator:
 
     def _review(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """Accept the hypotheses of sentences, or return a sentence without, to be searched once more."""
-        self.postprocessor.decode([*sentences, *chain(*(sentence.rivals for sentence in sentences))])
+        self.postprocessor.decode([*sentences, *chain(*(sentence.rivals.values() for sentence in sentences))])
         return [self._reviewed(sentence) for sentence in sentences]
 
     def _reviewed(self, sentence: Sentence) -> Sentence:

@@ -158,11 +158,11 @@ def test_each_sentence_has_its_own_target_prefix():
 
 def test_a_sentence_is_reviewed_with_its_rivals() -> None:
     short = sentence("x", search=USUAL._replace(with_attention=True))
-    long = sentence("x" * 40, rivals=[short])
+    long = sentence("x" * 40, rivals={"short": short})
     engine, buffer = Echo(), Buffer(["x"], [SegmentedText([long])])
 
     def review(sentences: Sequence[Sentence]) -> list[Sentence]:
-        assert [(one, one.rivals[0].hypotheses[0].ids) for one in sentences] == [(long, short.ids)]
+        assert [(one, one.rivals["short"].hypotheses[0].ids) for one in sentences] == [(long, short.ids)]
         return [short]
 
     assert run(engine, buffer, review=review) == [[], [0]]

@@ -30,7 +30,7 @@ def safeguards_of(
         safeguards.append(Languages(config))
         if searches_again:
             safeguards.append(Loops(tokenizers, config))
-        safeguards.append(Entities(config))
+        safeguards.append(Entities(tokenizers.source, config))
     if glossary is not None:
         safeguards.append(Terms(glossary))
     if config.decoding.safeguards:

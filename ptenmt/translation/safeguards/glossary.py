@@ -97,7 +97,7 @@ class Terms(Safeguard):
                 # A number that is left to the model cannot become anything else.
                 is_kept = number.source != term.source or target in (term.source, number.target)
                 entities[place] = replace(number, source=number.source if is_kept else "", target=target)
-            elif number is None and not term.overlaps(
+            elif (number is None or number.kind == "unknown") and not term.overlaps(
                 span for span in sentence.spans if not term.contains(span)
             ):
                 terms.append(term)
