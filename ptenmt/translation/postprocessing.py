@@ -10,7 +10,7 @@ from ptenmt.data.text import detokenize_tokens, repair_wordpiece, spacing
 from ptenmt.tokenizers import END, PAD, START, UNK, TokenizerPair
 from ptenmt.tokenizers.words import WordTokenizer
 from ptenmt.translation.engine import Hypothesis
-from ptenmt.translation.safeguards import Safeguard
+from ptenmt.translation.safeguards import Safeguard, own_methods
 from ptenmt.translation.sentence import SegmentedText, Sentence
 from ptenmt.translation.spans import CARRIED, placed, source_text
 from ptenmt.translation.word_alignment import word_weights, words_of
@@ -87,7 +87,7 @@ class Postprocessor:
         self._is_wordpiece = config.tokenizer.kind == "wordpiece"
         self._detokenizes = target.splits_punctuation or spacing(config.data) != "none"
         self._length_penalty = config.decoding.length_penalty
-        self._restores = [guard.restore for guard in safeguards if "restore" in guard.methods]
+        self._restores = own_methods(safeguards, "restore")
 
     def decode(self, sentences: Sequence[Sentence]) -> None:
         """Give each hypothesis of the sentences its text; decoding is fastest in one call."""

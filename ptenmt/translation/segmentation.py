@@ -18,7 +18,7 @@ from ptenmt.errors import ConfigError
 from ptenmt.tokenizers import END, START, UNK, TokenizerPair, encode_framed
 from ptenmt.tokenizers.base import script_of
 from ptenmt.tokenizers.words import WordTokenizer
-from ptenmt.translation.safeguards import Safeguard
+from ptenmt.translation.safeguards import Safeguard, own_methods
 from ptenmt.translation.sentence import Search, SegmentedText, Sentence
 from ptenmt.translation.spans import source_text
 
@@ -47,9 +47,9 @@ class TextEncoder:
         self._options = config.decoding
         self._preparation = TextPreparation(config.data)
         self._copies_unknown = config.tokenizer.kind == "words"
-        self._befores = [guard.before for guard in safeguards if "before" in guard.methods]
-        self._rivals = {guard.name: guard.rival for guard in safeguards if "rival" in guard.methods}
-        self._reads = [guard.read for guard in safeguards if "read" in guard.methods]
+        self._befores = own_methods(safeguards, "before")
+        self._rivals = {method.__self__.name: method for method in own_methods(safeguards, "rival")}
+        self._reads = own_methods(safeguards, "read")
 
     def prepare_source(self, text: str) -> str:
         """A source sentence as its tokenizer reads it."""

@@ -67,7 +67,7 @@ class Entities(Safeguard):
             elif kind == "number" and not self._has_placeholders:
                 source = original
             spans.append(Span(begin, end, kind, source, written))
-        sentence.spans = tuple(spans)
+        sentence.spans = tuple(sorted([*sentence.spans, *spans], key=lambda span: span.begin))
         if any(span.source for span in spans):
             with_scores = any(span.source and span.kind != "number" for span in spans)
             sentence.search = self._n_best._replace(with_scores=with_scores)

@@ -1,17 +1,18 @@
 """What a safeguard may do to a sentence on its way."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from ptenmt.translation.sentence import Search, SegmentedText, Sentence
 
 
 class Safeguard:
-    """Changes nothing; a safeguard overrides the methods that it needs, and only these are called."""
+    """Changes nothing; a safeguard overrides the methods that it needs, and only these are called.
 
-    @property
-    def methods(self) -> frozenset[str]:
-        """The names of the methods that this safeguard has of its own."""
-        return frozenset(vars(type(self)))
+    Texts are read; each sentence goes through ``before`` of all and ``rival`` of all, is searched with its
+    rivals, and goes through ``after`` of all, in the order of ``safeguards_of``; ``restore`` comes last. A
+    safeguard adds its spans to those that the sentence has.
+    """
 
     @property
     def name(self) -> str:
@@ -35,6 +36,12 @@ class Safeguard:
     def restore(self, _sentence: Sentence, text: str) -> str:
         """What the model wrote, before what becomes of the spans is put into it; no words come or go."""
         return text
+
+
+def own_methods(safeguards: Sequence[Safeguard], name: str) -> list[Any]:
+    """The methods of this name that safeguards have of their own, in order."""
+    inherited = getattr(Safeguard, name)
+    return [getattr(guard, name) for guard in safeguards if getattr(type(guard), name) is not inherited]
 
 
 def preferred(rival: Sentence, sentence: Sentence, search: Search, margin: float = 0.0) -> Sentence:
