@@ -1,4 +1,4 @@
-"""Translation speed on this machine's CPU, compared with baselines; start-up time and memory of the command.
+"""Translation speed on this machine's CPU, compared with baselines; start, memory and end of the command.
 
 Systems take turns, each turn in its own process, so that noise affects all of them equally:
 
@@ -18,6 +18,7 @@ several times.
 import argparse
 import os
 import resource
+import signal
 import statistics
 import subprocess
 import sys
@@ -193,6 +194,27 @@ def start_criteria(task: Task) -> Iterator[Criterion]:
     yield at_most(f"{name}, peak memory", max(start.peak_memory for start in starts) / 1e6, 80, "{:.0f} MB")
 
 
+def stop_criteria(task: Task) -> Iterator[Criterion]:
+    """Measure how soon the command has saved its lines and ended after a signal, in the midst of a file."""
+    file, output = task.file_of(MANY_LINES[0]), task.folder / "stopped.txt"
+    record = output.with_name(f".{output.name}.partial.json")
+    words = "translate", "--run", task.run, "--input", str(file), "--output", str(output), "--beam-size", "4"
+    longest = 0.0
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        with subprocess.Popen([sys.executable, "-m", "ptenmt", *words], stderr=subprocess.DEVNULL) as child:
+            while not record.exists():
+                if child.poll() is not None:
+                    raise SystemExit(f"ptenmt {' '.join(words)} ended before it was stopped")
+                time.sleep(0.01)
+            started = time.perf_counter()
+            child.send_signal(number)
+            child.wait()
+            longest = max(longest, time.perf_counter() - started)
+        for left in task.folder.glob(f".{output.name}.partial*"):
+            left.unlink()
+    yield at_most("ptenmt translate ends after a signal, longest of 3", longest, 2, "{:.2f} s")
+
+
 def memory_criteria(task: Task, numbers: list[int]) -> Iterator[Criterion]:
     """Measure the command on growing files, with greedy search; peak memory must not grow."""
     first, *others = ((number, _peak_at(task, number)) for number in numbers)
@@ -220,7 +242,7 @@ def main() -> None:
         task = Task(Path(folder), options.run)
         num_sentences = in_process(task.write, options.data_dir, options.input, options.sentences)
         print(f"{describe(None)}\n{same_command(for_page=True)}", flush=True)
-        criteria = list(start_criteria(task))
+        criteria = [*start_criteria(task), *stop_criteria(task)]
         settings = {beam: best_setting(task, beam, options) for beam in SEARCHES}
         rates = measure(systems(task, num_sentences, settings, options), options.rounds)
         criteria += speed_criteria(rates)

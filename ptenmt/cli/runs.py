@@ -350,7 +350,7 @@ def export(
 
     Args:
         form: ctranslate2; savedmodel for TensorFlow (Serving), text in and text out; argos for Argos
-            Translate and LibreTranslate; weights for any framework.
+            Translate and LibreTranslate; huggingface for transformers; weights for any framework.
         quantization: How weights are stored (ctranslate2, argos): int8 is the smallest and fastest.
         output: A folder, or for argos a file; an export that is there is replaced.
     """

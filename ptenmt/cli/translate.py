@@ -12,6 +12,8 @@ Args:
     glossary: Terms and their translations, a pair a line, separated by a tab; equal: not translated.
     input_file: Translate this file, plain or .gz.
     output_file: Write the translations to this file, complete or not at all; -: standard output.
+    shard: Translate only the K-th of N parts of the input, such as 3/16, on one of N machines; their outputs,
+        joined in order, are that of the whole. A part is a multiple of 2,048 lines.
     skip_invalid: Write an empty line for input that is not valid UTF-8 instead of stopping.
     raw: Keep the spacing of the training corpus: 'well .' instead of 'well.'
     as_json: Write a JSON object for each text: source, translation, raw, score, tokens, alternatives,
@@ -20,11 +22,13 @@ Args:
     interactive: Prompt for sentences, with line editing and history; default at a terminal without TEXT.
 """
 
+import re
 import sys
 from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
@@ -36,11 +40,13 @@ from ptenmt.cli.translation_job import Destination, TranslationJob, TranslationV
 from ptenmt.config.schema import MAX_ALTERNATIVES
 from ptenmt.data.readers import Lines, opened_lines
 from ptenmt.data.text import language_name
+from ptenmt.errors import PtenmtError
 from ptenmt.runs import Choice, Run, find_run
 from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.translation.batching import shard as find_shard
 from ptenmt.translation.engine import EngineName
 from ptenmt.translation.safeguards.glossary import Glossary
-from ptenmt.translation.translator import Translator, uses_keras
+from ptenmt.translation.translator import BUFFER_SIZE, Translator, uses_keras
 
 _INVALID_HINT = "save the file as UTF-8, or write empty lines for such lines with --skip-invalid"
 _file_option = partial(typer.Option, rich_help_panel="Files")
@@ -70,6 +76,7 @@ def translate(
     input_file: Annotated[Path | None, _file_option("--input", "-i", metavar="FILE")] = None,
     output_file: Annotated[Path | None, _file_option("--output", "-o", metavar="FILE")] = None,
     resume: options.Resume = False,
+    shard: Annotated[str | None, _file_option("--shard", metavar="K/N", show_default=False)] = None,
     skip_invalid: Annotated[bool, _file_option("--skip-invalid")] = False,
     raw: Annotated[bool, _format_option("--raw")] = False,
     as_json: Annotated[bool, _format_option("--json")] = False,
@@ -96,6 +103,7 @@ def translate(
     directory = find_run(run, "translation")
     flags = {"beam_size": beam_size, "num_hypotheses": n_best, "max_length": max_length}
     decoding = options.chosen_decoding(directory.config().decoding, overrides, flags)
+    part = None if shard is None else _part(shard, input_file, output_file, skip_invalid=skip_invalid)
     # Opened before the model is loaded, to report a missing file at once.
     file = opened_lines(
         input_file or Path("-"), skip_invalid=skip_invalid, keeps_returns=True, hint=_INVALID_HINT
@@ -124,7 +132,21 @@ def translate(
 
             converse(screen, job)
             return
-        _translate_lines(screen, job, lines, destination, is_typed, context)
+        _translate_lines(screen, job, lines, destination, is_typed, context, part)
+
+
+def _part(
+    shard: str, input_file: Path | None, output_file: Path | None, *, skip_invalid: bool
+) -> tuple[int, int]:
+    """The lines of the input that ``--shard`` means, see ``batching.shard``; raises PtenmtError."""
+    if input_file is None or output_file is None:
+        raise PtenmtError("--shard needs --input and --output files")
+    found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", shard)
+    number, count = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not 1 <= number <= count:
+        raise PtenmtError(f"--shard {shard} is not K/N with K from 1 to N", "such as --shard 3/16")
+    with opened_lines(input_file, skip_invalid=skip_invalid, keeps_returns=True, hint=_INVALID_HINT) as lines:
+        return find_shard(lines, number, count, BUFFER_SIZE)
 
 
 def _load(
@@ -144,13 +166,16 @@ def _translate_lines(
     destination: Destination,
     is_typed: bool,
     context: typer.Context,
+    part: tuple[int, int] | None,
 ) -> None:
     if is_typed:
         screen.say("Type a sentence and press Enter; Ctrl-D ends.")
     reads_file = destination.input_file is not None and not sys.stdout.isatty()
     shows_progress = not is_typed and (destination.file is not None or reads_file)
     given = lines if isinstance(lines, Lines) else None
-    view = TranslationView(screen, given, is_shown=given is not None and shows_progress)
+    is_shown = given is not None and shows_progress
+    view = TranslationView(screen, given if part is None else None, is_shown=is_shown)
+    lines = lines if part is None else islice(lines, *part)
     run_job(job, lines, destination, view, options.resume_command(context, add="--resume"))
 
 

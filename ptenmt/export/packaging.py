@@ -14,6 +14,7 @@ from ptenmt.config.loading import dump_config, without_paths
 from ptenmt.errors import ExportError, OutputError
 from ptenmt.export import argos
 from ptenmt.export.card import SUMS_FILE, card_text, model_card, with_card
+from ptenmt.export.huggingface import check_hugging_face, hugging_face_files, metadata
 from ptenmt.model.ctranslate2_model import Quantization, check_ctranslate2, convert
 from ptenmt.runs import Choice, Run
 from ptenmt.runs.trained_model import TrainedModel
@@ -21,8 +22,8 @@ from ptenmt.runs.weights import WeightsInfo, serialized
 from ptenmt.tokenizers.imported import ImportedTokenizer
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 
-Format = Literal["ctranslate2", "savedmodel", "argos", "weights"]
-"""For CTranslate2; for TensorFlow (Serving); for Argos Translate and LibreTranslate; for any framework."""
+Format = Literal["ctranslate2", "savedmodel", "argos", "huggingface", "weights"]
+"""For CTranslate2; TensorFlow (Serving); Argos Translate and LibreTranslate; transformers; any framework."""
 
 _MARKER = "export.json"
 
@@ -55,7 +56,8 @@ def export_model(
         run: For this, ``checkpoint`` and ``on_warning`` see ``TrainedModel.load``.
         format: ``ctranslate2``: a folder that ``ctranslate2.Translator`` opens; ``savedmodel``: one that
             TensorFlow (Serving) loads, text in and text out, with greedy search; ``argos``: a package for
-            Argos Translate and LibreTranslate; ``weights``: a folder with safetensors, the tokenizers, and
+            Argos Translate and LibreTranslate; ``huggingface``: a folder for transformers; ``weights``: a
+            folder with safetensors, the tokenizers, and
             if TensorFlow is installed, Keras' files.
         quantization: How CTranslate2 stores the weights (formats ``ctranslate2`` and ``argos``).
         output: The folder, or the package's file; by default below the run's ``export/``. Only an earlier
@@ -117,21 +119,30 @@ def _check_model(trained: TrainedModel, form: Format) -> None:
             "TensorFlow Text, whose tokenizers a SavedModel contains, is not installed",
             "pip install 'tensorflow-text~=2.21.0' (Linux and macOS)",
         )
+    if form == "savedmodel" and trained.config.tokenizer.kind == "imported":
+        raise ExportError(
+            "a SavedModel has no operations for tokenizer.kind=imported, an imported model's tokenizer",
+            "choose another format, such as ctranslate2",
+        )
     if form == "weights" and importlib.util.find_spec("tensorflow") is None:
         trained.on_warning("TensorFlow is not installed: exporting without model.keras and model.weights.h5")
     if form == "argos":
         argos.check_argos(trained)
+    if form == "huggingface":
+        check_hugging_face(trained)
     if form in ("ctranslate2", "argos"):
         check_ctranslate2(trained.config.model)
 
 
 def _files(trained: TrainedModel, form: Format, quantization: Quantization, name: str) -> dict[str, bytes]:
     """All files of an export by their paths; ``name`` is its folder or file, for the usage in the card."""
-    extra = ""
+    extra = head = ""
     if form == "argos":
         files = argos.package_files(trained, quantization)
     elif form == "weights":
         files, extra = _weights_files(trained), card_text("weights-names.md", weights=trained.weights)
+    elif form == "huggingface":
+        files, head = hugging_face_files(trained), metadata(trained)
     elif form == "savedmodel":
         from ptenmt.export.savedmodel import savedmodel_files
 
@@ -148,6 +159,7 @@ def _files(trained: TrainedModel, form: Format, quantization: Quantization, name
         source=source,
         target=target,
         marks=trained.config.model.source_marks,
+        epsilon=trained.config.model.norm_epsilon,
         spm=[file for file in files if file.endswith((".model", ".spm"))],
     )
     if form != "argos":
@@ -159,7 +171,7 @@ def _files(trained: TrainedModel, form: Format, quantization: Quantization, name
             "source_marks": trained.config.model.source_marks,
         }
         files = {**files, _MARKER: (json.dumps(made, indent=2) + "\n").encode()}
-    return with_card(files, model_card(trained, usage, extra=extra))
+    return with_card(files, head + model_card(trained, usage, extra=extra))
 
 
 def _tokenizer_files(trained: TrainedModel) -> dict[str, bytes]:
@@ -203,8 +215,8 @@ def _weights_files(trained: TrainedModel) -> dict[str, bytes]:
 def _check_replaceable(folder: Path, form: Format) -> None:
     """Raise OutputError for anything but a new or empty folder, or an earlier export of the same format."""
     hint = "choose another folder with --output"
-    if folder.is_file():
-        raise OutputError(f"{folder} is a file", hint)
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder} is not a folder", hint)
     found = {file.name for file in folder.iterdir()} if folder.exists() else set()
     if not found:
         return

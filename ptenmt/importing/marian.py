@@ -218,7 +218,7 @@ def _model_config(
     with reading(file):
         sizes = {own: found[theirs] for own, theirs in names.items()}
         try:
-            model = ModelConfig(norm_epsilon=_EPSILON, **sizes, **options)
+            model = ModelConfig(norm_epsilon=found.get("norm_epsilon", _EPSILON), **sizes, **options)
         except ConfigError as error:
             raise ModelImportError(f"{file}: {error.message}", error.hint) from error
     return replace(model, decoder_layers=None) if model.decoder_layers == model.num_layers else model

@@ -72,11 +72,13 @@ def import_model(
         )
         files = [path] if path.is_file() else sorted(file for file in folder.rglob("*") if file.is_file())
         weights = model.weights()
+        stated = licence or model.licence or _stated_licence(folder)
         facts = {
+            "licence": stated,
             "imported_from": {
                 "path": str(path.absolute()),
                 "form": model.form,
-                "licence": licence or model.licence or _stated_licence(folder),
+                "licence": stated,
                 "files": {str(file.relative_to(path.parent)): file_checksum(file) for file in files},
             },
             "data": {},

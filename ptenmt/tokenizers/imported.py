@@ -62,7 +62,8 @@ class ImportedTokenizer(Tokenizer):
         """Return each sequence's text; every unknown token reads ``[UNK]``."""
         marks = (PAD, START, END)
         kept = [[self.vocabulary[token] for token in ids if token not in marks] for ids in sequences]
-        return [self._processor.decode(pieces) for pieces in kept]
+        # A token of the other language is no sub-word of this one, which leaves its mark of a space.
+        return [self._processor.decode(pieces).replace("▁", " ").strip() for pieces in kept]
 
     def save(self, folder: Path, side: str) -> str:
         """Write the SentencePiece model as ``source.model``, and the vocabulary as ``source.json``."""

@@ -54,6 +54,7 @@ def _small_buffers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     """Buffers of 256 lines, unless the test translates ``many`` lines."""
     if "many" not in request.fixturenames:
         monkeypatch.setattr("ptenmt.cli.translation_job.BUFFER_SIZE", BUFFER)
+        monkeypatch.setattr("ptenmt.cli.translate.BUFFER_SIZE", BUFFER)
         monkeypatch.setitem(Translator.translate_buffers.__kwdefaults__, "buffer_size", BUFFER)
 
 
@@ -107,6 +108,23 @@ def test_a_file_is_complete_and_reported(job, source: Path, whole: bytes, tmp_pa
     assert " lines/s\nwarning: translations truncated" in answer.stderr
     assert names(tmp_path) == ["out.txt"]
     assert job(source, "--quiet").stderr == ""
+
+
+def test_the_parts_of_a_file_are_whole_buffers_and_make_up_the_whole(
+    job, source: Path, whole: bytes, tmp_path: Path
+) -> None:
+    parts = []
+    for number in range(1, 5):
+        job(source, "--shard", f"{number}/4")
+        parts.append((tmp_path / "out.txt").read_bytes())
+    assert b"".join(parts) == whole
+    assert [part.count(b"\n") for part in parts] == [0, BUFFER, BUFFER, 100]
+
+
+@pytest.mark.parametrize("shard", ["0/4", "5/4", "3", "a/b", "1/0"])
+def test_no_such_part(ptenmt, job, source: Path, shard: str) -> None:
+    assert f"--shard {shard} is not K/N" in job(source, "--shard", shard, code=1).stderr
+    assert "--shard needs --input and --output" in ptenmt("translate", "--shard", shard, "x", code=1).stderr
 
 
 def test_what_is_shown_moves_within_a_buffer(
@@ -338,3 +356,12 @@ def test_a_signal_ends_it_and_saves(
     assert "lines saved; resume with\n  ptenmt translate --resume" in error
     assert " before\n" in job(many, *slow, "--resume").stderr
     assert (tmp_path / "out.txt").read_bytes().count(b"\n") == MANY_LINES
+
+
+def test_partial_output_that_was_changed_is_not_resumed(job, stopped, source: Path, tmp_path: Path) -> None:
+    stopped(1)
+    partial = tmp_path / ".out.txt.partial"
+    content = bytearray(partial.read_bytes())
+    content[len(content) // 2] ^= 1
+    partial.write_bytes(content)
+    assert f"--resume: {partial} is damaged" in job(source, "--resume", code=1).stderr

@@ -15,8 +15,9 @@ import pytest
 import safetensors.numpy
 from opus_files import write_opus
 
+from ptenmt import export_model
 from ptenmt.config import DecodingConfig
-from ptenmt.errors import ModelImportError, PtenmtError, RunError, TokenizerError
+from ptenmt.errors import ExportError, ModelImportError, PtenmtError, RunError, TokenizerError
 from ptenmt.importing.run import import_model
 from ptenmt.model.ctranslate2_model import convert
 from ptenmt.model.layouts import hugging_face_name, layer_shapes
@@ -340,6 +341,12 @@ def test_an_architecture_of_marians_that_ptenmt_cannot_express_is_named(
     np.savez(file, **arrays | {"special:model.yml": np.frombuffer(text.encode(), np.int8)})
     with pytest.raises(ModelImportError, match=f"cannot express {option}='{value}'"):
         import_model(folder, tmp_path / "run")
+
+
+def test_it_has_no_savedmodel(tmp_path: Path):
+    run = import_model(MODEL, tmp_path / "run")
+    with pytest.raises(ExportError, match="no operations for tokenizer.kind=imported"):
+        export_model(run, format="savedmodel", output=tmp_path / "new")
 
 
 def test_every_layer_has_a_name_in_hugging_faces_file(tmp_path: Path):

@@ -1,0 +1,151 @@
+"""Folders for Hugging Face's transformers."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import safetensors.numpy
+import tokenizers
+import yaml
+from untrained_runs import MODEL, PAIRS
+
+from ptenmt import export_model
+from ptenmt.config import TokenizerConfig
+from ptenmt.errors import ExportError
+from ptenmt.importing.run import import_model
+from ptenmt.runs import Run
+from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.translation import Translator
+
+TEXTS = [source for source, _ in PAIRS] + ["  Dois  gatos e o cão de Coimbra, 3 ſ. "]
+IMPORTED = Path(__file__).parents[1] / "importing" / "marian" / "huggingface"
+TIED = replace(MODEL, tied_embeddings="all")
+
+
+@pytest.fixture(scope="module", params=["pre", "post"])
+def tied(request: pytest.FixtureRequest, make_run: Callable[..., Run]) -> Run:
+    tokenizer = TokenizerConfig(kind="sentencepiece", shared=True)
+    model = replace(TIED, norm=request.param, activation="gelu")
+    return make_run("sentencepiece", shared=True, tokenizer=tokenizer, model=model)
+
+
+def translations(run: Run, texts: list[str], beams: int) -> list[str]:
+    options = {"beam_size": beams, "max_length": 30, "split_sentences": False, "safeguards": False}
+    return [
+        each.raw for each in Translator.load(run, engine="keras").with_options(**options).translate(texts)
+    ]
+
+
+def test_its_tokenizer_gives_the_runs_ids(tied: Run, tmp_path: Path):
+    folder = export_model(tied, format="huggingface", output=tmp_path / "new").path
+    tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    expected, _ = Translator.load(tied, engine="keras").encoder.sources(TEXTS)
+    assert [tokenizer.encode(text).ids for text in TEXTS] == expected
+    assert tokenizer.decode(expected[0]) == TEXTS[0]
+
+
+def test_it_is_imported_again_and_has_the_hubs_metadata(tied: Run, tmp_path: Path):
+    folder = export_model(tied, format="huggingface", output=tmp_path / "new").path
+    again = import_model(folder, tmp_path / "again")
+    assert again.config().tokenizer.kind == "sentencepiece"
+    found, expected = again.config().model, tied.config().model
+    for option in ("norm", "activation", "num_encoder_layers", "num_decoder_layers", "source_marks"):
+        assert getattr(found, option) == getattr(expected, option)
+    assert translations(again, TEXTS, 4) == translations(tied, TEXTS, 4)
+    before, after = TrainedModel.load(tied).weights, TrainedModel.load(again).weights
+    name = "transformer/encoder/block1/self_attention/query/kernel"
+    np.testing.assert_array_equal(after[name], before[name])
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    facts = yaml.safe_load(card.split("---\n")[1])
+    assert facts["language"] == ["pt", "en"]
+    assert facts["model-index"][0]["results"][0]["metrics"][0] == {
+        "type": "bleu",
+        "name": "BLEU",
+        "value": 12.34,
+    }
+
+
+def test_an_imported_model_is_as_it_was(tmp_path: Path):
+    run = import_model(IMPORTED, tmp_path / "run")
+    folder = export_model(run, format="huggingface", output=tmp_path / "new").path
+    for name in ("source.spm", "target.spm"):
+        assert (folder / name).read_bytes() == (IMPORTED / name).read_bytes()
+    vocabularies = [
+        json.loads((place / "vocab.json").read_text(encoding="utf-8")) for place in (folder, IMPORTED)
+    ]
+    assert vocabularies[0] == vocabularies[1]
+    found, expected = (
+        safetensors.numpy.load_file(place / "model.safetensors") for place in (folder, IMPORTED)
+    )
+    suppressed = [1, len(vocabularies[0]) - 1]
+    expected["final_logits_bias"][:, suppressed] = -1e9
+    assert found.keys() == expected.keys()
+    for name, array in expected.items():
+        np.testing.assert_array_equal(found[name], array, err_msg=name)
+    assert "licence: cc-by-4.0" in (folder / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("kind", "shared", "model", "reason"),
+    [
+        ("sentencepiece", True, {"activation": "swiglu"}, "model.activation=swiglu"),
+        ("sentencepiece", True, {"positions": "none"}, "model.positions=none"),
+        ("sentencepiece", True, {"key_size": 3, "value_size": 3}, "model.key_size=3"),
+        ("sentencepiece", True, {"tied_embeddings": "target"}, "model.tied_embeddings=target"),
+        ("sentencepiece", False, {"tied_embeddings": "none"}, "model.tied_embeddings=none"),
+        ("words", True, {}, "tokenizer.kind=words, tokenizer.shared=true"),
+    ],
+)
+def test_what_transformers_cannot_express_is_refused_with_the_reason(
+    kind: str, shared: bool, model: dict[str, Any], reason: str, make_run: Callable[..., Run], tmp_path: Path
+):
+    run = make_run(kind, shared=shared, model=replace(TIED, **model))
+    with pytest.raises(ExportError, match=f"no class of transformers has {reason}"):
+        export_model(run, format="huggingface", output=tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def by_transformers(pytestconfig: pytest.Config, folder: Path, texts: list[str]) -> dict[str, Any]:
+    python: str | None = pytestconfig.getoption("--transformers-python")
+    if python is None and (find_spec("transformers") is None or find_spec("torch") is None):
+        pytest.skip("no Python with transformers; --transformers-python may name one")
+    script = Path(__file__).parent / "run_transformers.py"
+    command = [python or sys.executable, script, folder, *texts]
+    return dict(json.loads(subprocess.run(command, check=True, capture_output=True).stdout))
+
+
+@pytest.mark.slow
+def test_transformers_computes_the_same(tied: Run, tmp_path: Path, pytestconfig: pytest.Config):
+    folder = export_model(tied, format="huggingface", output=tmp_path / "new").path
+    found = by_transformers(pytestconfig, folder, TEXTS)
+    is_pre = tied.config().model.norm == "pre"
+    assert found["class"] == ("PegasusForConditionalGeneration" if is_pre else "MarianMTModel")
+    expected, _ = Translator.load(tied, engine="keras").encoder.sources(TEXTS)
+    assert found["ids"] == expected
+    longest, fed = max(map(len, expected)), np.array(found["fed"])
+    fed[:, 0] = 2
+    source = np.array([ids + [0] * (longest - len(ids)) for ids in expected])
+    logits = TrainedModel.load(tied).numpy_model.logits(source, fed)  # type: ignore[call-arg]
+    # transformers' layer norms have another epsilon.
+    np.testing.assert_allclose(np.array(found["logits"])[..., 3:], logits[..., 3:], atol=2e-4)
+    for name, beams in (("beams1", 1), ("beams4", 4), ("ctranslate2", 4), ("pipeline", 3)):
+        if name in found:
+            assert found[name] == translations(tied, TEXTS, beams), name
+    assert is_pre == ("ctranslate2" in found)
+
+
+@pytest.mark.slow
+def test_transformers_translates_alike_with_an_imported_model(tmp_path: Path, pytestconfig: pytest.Config):
+    run, texts = import_model(IMPORTED, tmp_path / "run"), ["Ba di fu.", "Gadi ga.", "Hi jo."]
+    folder = export_model(run, format="huggingface", output=tmp_path / "new").path
+    found = by_transformers(pytestconfig, folder, texts)
+    assert found["class"] == "MarianMTModel"
+    for name, beams in (("beams1", 1), ("beams4", 4), ("ctranslate2", 4)):
+        assert found[name] == translations(run, texts, beams), name
