@@ -10,7 +10,7 @@ from ptenmt.data.text import language_name
 from ptenmt.server import schemas
 from ptenmt.server.documents.html import xml_roles
 from ptenmt.server.limits import Refusal
-from ptenmt.server.routes.libretranslate import Reading, translate_texts
+from ptenmt.server.routes.libretranslate import TextReading, translate_texts
 from ptenmt.server.service import SharedService, bearer_token
 
 router = APIRouter(
@@ -34,7 +34,7 @@ async def translate(request: Request, service: SharedService) -> dict[str, list[
         inline=body.non_splitting_tags,
         has_outline=body.outline_detection,
     )
-    reading = Reading(roles, body.split_sentences != "0")
+    reading = TextReading(roles, body.split_sentences != "0")
     texts, answer = await translate_texts(request, service, body, reading)
     detected = [detection.language for detection in answer.get("detectedLanguage", [])]
     if not detected:

@@ -104,7 +104,7 @@ def _texts_of(request: Request, service: Service, body: schemas.DetectRequest) -
 
 
 @dataclass(frozen=True)
-class Reading:
+class TextReading:
     """How texts are read: the roles of XML's nodes, and whether lines are split into sentences."""
 
     xml_roles: Callable[[Any], dict[Any, str]] = xml_roles
@@ -112,7 +112,7 @@ class Reading:
 
 
 async def translate_texts(
-    request: Request, service: Service, body: schemas.TranslateRequest, reading: Reading = Reading()
+    request: Request, service: Service, body: schemas.TranslateRequest, reading: TextReading = TextReading()
 ) -> tuple[list[str], dict[str, list[Any]]]:
     """The texts, and the fields of the answer with an entry for each text; refuses too many of them."""
     texts = _texts_of(request, service, body)
@@ -173,7 +173,7 @@ def _translate(
     service: Service,
     models: RequestModels,
     body: schemas.TranslateRequest,
-    reading: Reading,
+    reading: TextReading,
     sources: list[str],
 ) -> dict[str, list[Any]]:
     """The fields of the answer, with an entry for each text."""
@@ -192,7 +192,7 @@ def _translate(
     return _answer(body, texts)
 
 
-def _read_text(service: Service, body: schemas.TranslateRequest, reading: Reading, source: str) -> _Text:
+def _read_text(service: Service, body: schemas.TranslateRequest, reading: TextReading, source: str) -> _Text:
     if body.format == "text":
         return _Text(source, None, [[(source, ())]])
     roles = reading.xml_roles if body.format == "xml" else None
@@ -204,7 +204,7 @@ def _translate_by_route(
     service: Service,
     models: RequestModels,
     body: schemas.TranslateRequest,
-    reading: Reading,
+    reading: TextReading,
     route: Route,
     texts: list[_Text],
 ) -> None:
