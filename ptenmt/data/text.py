@@ -6,6 +6,7 @@ quotes as two back-ticks and two apostrophes. User input is converted to it, and
 
 import json
 import re
+import string
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
@@ -233,7 +234,7 @@ def _split_like_treebank(text: str, language: str) -> str:
 
 _LANGUAGES = json.loads(Path(__file__).with_name("languages.json").read_text(encoding="utf-8"))
 """English names; words that are rare in other languages, except for those that several here have; frequent
-words of Portuguese and English that others may have, too."""
+words of Portuguese and English that others may have, too; letters beside a to z."""
 _WORDS_OF = {code: frozenset(words.split()) for code, words in _LANGUAGES["common_words"].items()}
 _SHARED_WORDS = frozenset(_LANGUAGES["shared_words"].split())
 _LAST_LATIN = "\u024f"
@@ -259,6 +260,12 @@ def seems_foreign(text: str, language: str) -> bool:
     if any(not common.isdisjoint(words) for common in _WORDS_OF.values()):
         return True
     return len(words) > _MOST_WITHOUT_COMMON and words.isdisjoint(_SHARED_WORDS)
+
+
+def alphabet(code: str) -> frozenset[str] | None:
+    """The small letters that a language written in the Latin script has; None if it is not known here."""
+    letters = _LANGUAGES["alphabets"].get(code)
+    return None if letters is None else frozenset(letters + string.ascii_lowercase)
 
 
 def language_name(code: str) -> str:

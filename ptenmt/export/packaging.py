@@ -214,8 +214,8 @@ def _weights_files(trained: TrainedModel) -> dict[str, bytes]:
 def _check_replaceable(folder: Path, form: Format) -> None:
     """Raise OutputError for anything but a new or empty folder, or an earlier export of the same format."""
     hint = "choose another folder with --output"
-    if folder.is_file():
-        raise OutputError(f"{folder} is a file", hint)
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder} is not a folder", hint)
     found = {file.name for file in folder.iterdir()} if folder.exists() else set()
     if not found:
         return

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from ptenmt.errors import ConfigError, PtenmtError
-from ptenmt.translation.batching import BATCH_SENTENCES
 from ptenmt.translation.engine import (
+    BATCH_SENTENCES,
     Engine,
     Hypothesis,
     PendingHypotheses,

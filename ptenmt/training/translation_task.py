@@ -35,8 +35,8 @@ from ptenmt.training.distributed import Workers
 from ptenmt.training.events import CorpusReady, Sample, Scores, ValidationStep
 from ptenmt.training.task import HeldOutLoss, Task
 from ptenmt.translation import Translator
-from ptenmt.translation.batching import BATCH_SENTENCES
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
+from ptenmt.translation.engine import BATCH_SENTENCES
 
 NUM_SHOWN_PAIRS = 3
 NUM_SAMPLES = 2

@@ -6,22 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from ptenmt.config import DecodingConfig
+from ptenmt.config import Config
 from ptenmt.translation.engine import Engine, PendingHypotheses, SearchRequest
 from ptenmt.translation.postprocessing import Translation
 from ptenmt.translation.sentence import Search, SegmentedText, Sentence
 
-BATCH_SENTENCES = 32
-BATCH_TOKENS = 512
-"""Source tokens, padding included. CTranslate2 is fastest with such batches, by a small margin: it takes 3 to
-4% longer with 32 sentences of any length, 10 to 25% longer with 128 sentences or 4,096 tokens
-(benchmarks/translation.md)."""
 MAX_BUFFER_CHARACTERS = 250_000
 """A few seconds' work for buffers of long texts, so that progress can be shown and saved."""
 PAUSE = 0.1
 """Seconds that the texts of a buffer wait for more, where the stream may pause."""
-_LONGEST_RETRY, _LONGER_RETRY = 1.5, 10
-"""The most tokens of a translation after one with a loop: this many times the source's, and some more."""
 
 
 @dataclass(eq=False)
@@ -100,13 +93,18 @@ def shard(texts: Iterable[str], number: int, count: int, size: int) -> tuple[int
     return starts[num_buffers * (number - 1) // count], starts[num_buffers * number // count]
 
 
+def max_length(config: Config, num_source_tokens: int, num_prefix_tokens: int = 0) -> int:
+    """The most tokens of a translation, [END] and the target prefix counted; ``DecodingConfig.limit``."""
+    length: int = config.decoding.limit(num_source_tokens)
+    return min(length + num_prefix_tokens, config.model.max_positions)
+
+
 class BatchQueue:
     """Translates buffers in batches; submits batches to an engine before earlier ones are finished.
 
     Args:
         engine_for: The engine for the texts of a buffer.
-        options: How to search.
-        max_positions: The most tokens that the model can read or write.
+        config: The run's options.
         review: Accepts the hypotheses of sentences; those that it returns without any are searched once more.
         with_scores: Whether hypotheses need their scores.
     """
@@ -114,13 +112,12 @@ class BatchQueue:
     def __init__(
         self,
         engine_for: Callable[[Sequence[str]], Engine],
-        options: DecodingConfig,
-        max_positions: int,
+        config: Config,
         review: Callable[[Sequence[Sentence]], list[Sentence]],
         *,
         with_scores: bool = True,
     ) -> None:
-        self._engine_for, self._options, self._max_positions = engine_for, options, max_positions
+        self._engine_for, self._config = engine_for, config
         self._review, self._with_scores = review, with_scores
         self._pending: deque[tuple[Buffer, list[Sentence], PendingHypotheses, float]] = deque()
         self._again: dict[Buffer, list[Sentence]] = defaultdict(list)
@@ -137,13 +134,13 @@ class BatchQueue:
             yield buffer, _done(buffer, range(len(buffer.texts)))
             sentences = chain(*(text.sentences for text in buffer.segmented))
             waiting = [sentence for sentence in sentences if not sentence.is_done]
-            rivals = chain(*(sentence.rivals for sentence in waiting))
+            rivals = chain(*(sentence.rivals.values() for sentence in waiting))
             for _ in self._submit(buffer, [*waiting, *rivals]):
                 yield from self._finished()
             # Finish a single-text buffer before reading the next; do not let blank buffers queue up. The next
             # buffer's seed would also affect threads that have not begun to sample.
-            is_last = len(buffer.texts) == 1 or buffer.ends_in_pause or not waiting
-            if is_last or self._options.is_sampled:
+            must_finish = len(buffer.texts) == 1 or buffer.ends_in_pause or not waiting
+            if must_finish or self._config.decoding.is_sampled:
                 yield from self._finished(wait_for_all=True)
         yield from self._finished(wait_for_all=True)
 
@@ -156,14 +153,14 @@ class BatchQueue:
         """
         alike: dict[tuple[Search, int], list[Sentence]] = defaultdict(list)
         for sentence in sorted(sentences, key=lambda sentence: -len(sentence.ids)):
-            alike[sentence.search, self._limit(sentence)].append(sentence)
-        for (search, max_length), similar in alike.items():
+            alike[sentence.search, self._max_length(sentence)].append(sentence)
+        for (search, longest), similar in alike.items():
             while similar:
-                longest = len(similar[0].ids)
-                size = max(1, min(self._engine.batch_sentences, self._engine.batch_tokens // longest))
+                num_tokens = len(similar[0].ids)
+                size = max(1, min(self._engine.batch_sentences, self._engine.batch_tokens // num_tokens))
                 batch, similar = similar[:size], similar[size:]
                 started = time.perf_counter()
-                pending = self._engine.submit(self._request(batch, search, max_length))
+                pending = self._engine.submit(self._request(batch, search, longest))
                 self._pending.append((buffer, batch, pending, started))
                 yield
 
@@ -189,24 +186,20 @@ class BatchQueue:
 
     def _submit_again(self, buffer: Buffer) -> None:
         """Search once more, when the sentences fill a batch or nothing else of their buffer is pending."""
-        is_last = all(pending is not buffer for pending, *_ in self._pending)
-        if is_last or len(self._again[buffer]) >= self._engine.batch_sentences:
+        nothing_pending = all(pending is not buffer for pending, *_ in self._pending)
+        if nothing_pending or len(self._again[buffer]) >= self._engine.batch_sentences:
             for _ in self._submit(buffer, self._again.pop(buffer)):
                 pass
 
-    def _limit(self, sentence: Sentence) -> int:
-        """The most tokens of a sentence's translation."""
-        num_tokens, num_prefix_tokens = len(sentence.ids), len(sentence.target_prefix)
-        limit: int = min(self._options.limit(num_tokens) + num_prefix_tokens, self._max_positions)
-        if sentence.search.avoids_loops:
-            limit = min(limit, int(_LONGEST_RETRY * num_tokens) + _LONGER_RETRY + num_prefix_tokens)
-        return limit
+    def _max_length(self, sentence: Sentence) -> int:
+        longest = max_length(self._config, len(sentence.ids), len(sentence.target_prefix))
+        return min(longest, sentence.search.max_length or longest)
 
-    def _request(self, batch: Sequence[Sentence], search: Search, max_length: int) -> SearchRequest:
+    def _request(self, batch: Sequence[Sentence], search: Search, longest: int) -> SearchRequest:
         prefixes = [sentence.target_prefix for sentence in batch]
         return SearchRequest(
             [sentence.ids for sentence in batch],
-            max_length,
+            longest,
             search.options,
             target_prefixes=prefixes if any(prefixes) else (),
             with_attention=search.with_attention,
@@ -228,5 +221,5 @@ def _searched(buffer: Buffer, batch: Sequence[Sentence]) -> list[Sentence]:
     return [
         sentence
         for sentence in own.values()
-        if all(reading.hypotheses for reading in (sentence, *sentence.rivals))
+        if all(reading.hypotheses for reading in (sentence, *sentence.rivals.values()))
     ]

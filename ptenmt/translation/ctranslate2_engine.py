@@ -14,8 +14,9 @@ from ptenmt.errors import ConfigError, ExportError
 from ptenmt.model.ctranslate2_model import VOCABULARY_MAP, CTranslate2Model, nearest_quantization
 from ptenmt.processes import available_cores
 from ptenmt.tokenizers import PAD, SPECIAL_PIECES, START, TokenizerPair
-from ptenmt.translation.batching import BATCH_SENTENCES, BATCH_TOKENS
 from ptenmt.translation.engine import (
+    BATCH_SENTENCES,
+    BATCH_TOKENS,
     Hypothesis,
     PendingHypotheses,
     PendingScores,

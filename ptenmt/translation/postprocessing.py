@@ -10,9 +10,9 @@ from ptenmt.data.text import detokenize_tokens, repair_wordpiece, spacing
 from ptenmt.tokenizers import END, PAD, START, UNK, TokenizerPair
 from ptenmt.tokenizers.words import WordTokenizer
 from ptenmt.translation.engine import Hypothesis
-from ptenmt.translation.safeguards import Safeguard
+from ptenmt.translation.safeguards import Safeguard, own_methods
 from ptenmt.translation.sentence import SegmentedText, Sentence
-from ptenmt.translation.spans import placed, source_text
+from ptenmt.translation.spans import CARRIED, placed, source_text
 from ptenmt.translation.word_alignment import word_weights, words_of
 
 
@@ -62,7 +62,8 @@ class Translation:
     detected: str | None = None
     """The text's language, if it is surely another one than the run's source language."""
     unknown: list[str] = field(default_factory=list)
-    """The words of the text outside the vocabulary of a model of whole words; sub-word models have none."""
+    """The words of the text outside the vocabulary of a model of whole words; of a sub-word model, those with
+    letters that it does not spell well, which stay as they are."""
     milliseconds: float = field(default=0.0, compare=False)
     """The text's share of the time its batches took."""
 
@@ -86,7 +87,7 @@ class Postprocessor:
         self._is_wordpiece = config.tokenizer.kind == "wordpiece"
         self._detokenizes = target.splits_punctuation or spacing(config.data) != "none"
         self._length_penalty = config.decoding.length_penalty
-        self._restores = [guard.restore for guard in safeguards if "restore" in guard.methods]
+        self._restores = own_methods(safeguards, "restore")
 
     def decode(self, sentences: Sequence[Sentence]) -> None:
         """Give each hypothesis of the sentences its text; decoding is fastest in one call."""
@@ -119,6 +120,12 @@ class Postprocessor:
         for restore in self._restores:
             text = restore(sentence, text)
         source, aligned = source_text(sentence.original, sentence.spans)
+        if sentence.target_prefix:  # which may have some already
+            aligned = [
+                span
+                for span in aligned
+                if span.kind not in CARRIED or not span.target or span.target not in text
+            ]
         if aligned and hypothesis.attention is not None:
             source_words, words = words_of(source), words_of(text)
             weights = word_weights(
@@ -149,12 +156,13 @@ class Postprocessor:
         ]
 
     def unknown_words(self, text: SegmentedText) -> list[str]:
-        """The distinct source words outside the vocabulary of a model of whole words."""
-        if self._source_words is None:
-            return []
+        """The distinct source words outside the vocabulary, or which it does not spell well."""
         unknown: dict[str, None] = {}
         for sentence in text.sentences:
-            if UNK in sentence.ids:
+            for span in sentence.spans:
+                if span.kind == "unknown":
+                    unknown[sentence.original[span.begin : span.end]] = None
+            if self._source_words is not None and UNK in sentence.ids:
                 # A truncated sentence has fewer ids than words.
                 words = zip(self._source_words(sentence.text), sentence.ids[1:-1], strict=False)
                 unknown |= {word: None for word, token in words if token == UNK}

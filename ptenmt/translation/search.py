@@ -1,4 +1,4 @@
-"""Greedy and beam search, given a function that scores the next tokens.
+"""Greedy search, and beam search with K beams (the beam width), given a function that scores the next tokens.
 
 Both engines search alike: same length limits, same suppressed tokens, same score. The score of a hypothesis
 is the sum of its tokens' log-probabilities, normalized over the tokens that are not suppressed, divided by

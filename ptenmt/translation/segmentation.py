@@ -8,8 +8,6 @@ without a word of the source language.
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from functools import partial
 from itertools import chain
 from textwrap import shorten
 
@@ -20,12 +18,13 @@ from ptenmt.errors import ConfigError
 from ptenmt.tokenizers import END, START, UNK, TokenizerPair, encode_framed
 from ptenmt.tokenizers.base import script_of
 from ptenmt.tokenizers.words import WordTokenizer
-from ptenmt.translation.safeguards import Safeguard
+from ptenmt.translation.safeguards import Safeguard, own_methods
 from ptenmt.translation.sentence import Search, SegmentedText, Sentence
 from ptenmt.translation.spans import source_text
 
 _ELLIPSIS = re.compile(r"…[\"'”’»)]*\s+(?=[\"'“‘«(]*[A-ZÀ-Þ])")
 """Ends a sentence before a capital; sentencex knows three full stops only."""
+_LABEL = re.compile(r"\(?[A-Za-z]\)\s+(?=\S)")
 _CLAUSE_END = re.compile(r"[,;:.!?…)–—](?=\s)")
 _WHITE_SPACE = re.compile(r"\s+")
 _UNREADABLE = re.compile(r"[\s\ud800-\udfff]")
@@ -48,9 +47,9 @@ class TextEncoder:
         self._options = config.decoding
         self._preparation = TextPreparation(config.data)
         self._copies_unknown = config.tokenizer.kind == "words"
-        self._befores = [guard.before for guard in safeguards if "before" in guard.methods]
-        self._rivals = [guard.rivals for guard in safeguards if "rivals" in guard.methods]
-        self._reads = [guard.read for guard in safeguards if "read" in guard.methods]
+        self._befores = own_methods(safeguards, "before")
+        self._rivals = {method.__self__.name: method for method in own_methods(safeguards, "rival")}
+        self._reads = own_methods(safeguards, "read")
 
     def prepare_source(self, text: str) -> str:
         """A source sentence as its tokenizer reads it."""
@@ -109,8 +108,8 @@ class TextEncoder:
             ConfigError: They have more.
         """
         split = [self._sentences(text, is_line=is_prepared) for text in texts]
-        read = partial(self._read, prepare=str if is_prepared else self.prepare_source)
-        segmented = self._segmented(split, read, target_prefix)
+        encode = self._encode_with_safeguards
+        segmented = self._segmented(split, encode, target_prefix, is_prepared=is_prepared)
         num_sentences = sum(not sentence.is_blank for text in segmented for sentence in text.sentences)
         if max_sentences is not None and num_sentences > max_sentences:
             raise ConfigError(
@@ -127,7 +126,7 @@ class TextEncoder:
         Raises:
             ConfigError: It is several lines, or too long for the model.
         """
-        (segmented,) = self._segmented([_with_edges(text.splitlines(keepends=True))], self.encode)
+        (segmented,) = self._segmented([_with_edges(text.splitlines(keepends=True))], self._encode_fitting)
         if (count := len(segmented.sentences)) > 1:
             raise ConfigError(
                 "alternatives and alignments need a single sentence, but there are "
@@ -136,15 +135,14 @@ class TextEncoder:
             )
         return segmented
 
-    def encode(self, sentences: Sequence[Sentence], prepare: Callable[[str], str] | None = None) -> None:
+    def encode(self, sentences: Sequence[Sentence]) -> None:
         """Encode sentences as their spans say, in one call, which is fastest.
 
         One with nothing left to translate becomes blank; one that is too long for the model gets no ids.
-        ``prepare`` is ``prepare_source`` by default.
         """
         for sentence in sentences:
             text, aligned = source_text(sentence.original, sentence.spans)
-            sentence.text = (prepare or self.prepare_source)(text)
+            sentence.text = text if sentence.is_prepared else self.prepare_source(text)
             if aligned or self._copies_unknown:
                 sentence.search = sentence.search._replace(with_attention=True)
         encoded = self._tokenizers.source.encode([sentence.text for sentence in sentences])
@@ -155,25 +153,35 @@ class TextEncoder:
             elif len(ids) <= self._max_tokens or len(sentence.original) == 1:
                 sentence.ids = [START, *ids[: self._max_tokens], END]
 
-    def _read(self, sentences: Sequence[Sentence], prepare: Callable[[str], str]) -> None:
+    def _encode_fitting(self, sentences: Sequence[Sentence]) -> None:
+        """Encode those of the sentences that may fit."""
+        self.encode([sentence for sentence in sentences if self._may_fit(sentence.original)])
+
+    def _encode_with_safeguards(self, sentences: Sequence[Sentence]) -> None:
         """Encode those that may fit, and their rivals, with the spans that safeguards give them."""
         fitting = [sentence for sentence in sentences if self._may_fit(sentence.original)]
         for sentence in fitting:
             for before in self._befores:
                 before(sentence)
-            for rivals in self._rivals:
-                sentence.rivals = rivals(sentence)
-        self.encode([reading for sentence in fitting for reading in (sentence, *sentence.rivals)], prepare)
+            for name, rival_of in self._rivals.items():
+                if (rival := rival_of(sentence)) is not None:
+                    sentence.rivals[name] = rival
+        readings = [reading for sentence in fitting for reading in (sentence, *sentence.rivals.values())]
+        self.encode(readings)
         for sentence in fitting:
-            sentence.rivals = [rival for rival in sentence.rivals if rival.ids and not rival.is_blank]
+            for name, rival in list(sentence.rivals.items()):
+                if rival.is_blank or not rival.ids:
+                    del sentence.rivals[name]
 
     def _segmented(
         self,
         split: Sequence[tuple[list[tuple[str, str]], str]],
-        read: Callable[[Sequence[Sentence]], None],
+        encode: Callable[[Sequence[Sentence]], None],
         target_prefix: Sequence[int] = (),
+        *,
+        is_prepared: bool = False,
     ) -> list[SegmentedText]:
-        """Texts whose sentences ``read`` encodes; see ``_sentences`` and ``segment``."""
+        """Texts whose sentences are encoded by ``encode``; see ``_sentences`` and ``segment``."""
         texts = [
             [
                 Sentence(
@@ -181,22 +189,25 @@ class TextEncoder:
                     search=Search(self._options),
                     before=before,
                     target_prefix=() if number else target_prefix,
+                    is_prepared=is_prepared,
                 )
                 for number, (before, original) in enumerate(sentences)
             ]
             for sentences, _ in split
         ]
-        read(list(chain(*texts)))
+        encode(list(chain(*texts)))
         segmented = []
         for row, (whole, (_, after)) in enumerate(zip(texts, split, strict=True)):
-            sentences = [part for sentence in whole for part in self._fitting(sentence, read)]
+            sentences = [part for sentence in whole for part in self._fitting(sentence, encode)]
             for number, sentence in enumerate(sentences):
-                for reading in (sentence, *sentence.rivals):
+                for reading in (sentence, *sentence.rivals.values()):
                     reading.row, reading.number = row, number
             segmented.append(SegmentedText(sentences, after, is_split=len(sentences) > len(whole)))
         return segmented
 
-    def _fitting(self, sentence: Sentence, read: Callable[[Sequence[Sentence]], None]) -> Iterator[Sentence]:
+    def _fitting(
+        self, sentence: Sentence, encode: Callable[[Sequence[Sentence]], None]
+    ) -> Iterator[Sentence]:
         """The sentence, or the parts of it that the model can read."""
         original = sentence.original
         if not (sentence.ids or self._has_words(without_entities(original))):
@@ -208,12 +219,23 @@ class TextEncoder:
         _, first, space = _split_edges(original[:place])
         between, second, _ = _split_edges(original[place:])
         parts = [
-            replace(sentence, original=first),
-            replace(sentence, original=second, before=space + between, target_prefix=()),
+            Sentence(
+                original=first,
+                search=Search(self._options),
+                before=sentence.before,
+                target_prefix=sentence.target_prefix,
+                is_prepared=sentence.is_prepared,
+            ),
+            Sentence(
+                original=second,
+                search=Search(self._options),
+                before=space + between,
+                is_prepared=sentence.is_prepared,
+            ),
         ]
-        read(parts)
+        encode(parts)
         for part in parts:
-            yield from self._fitting(part, read)
+            yield from self._fitting(part, encode)
 
     def _may_fit(self, original: str) -> bool:
         """Whether a sentence has words, and not more characters than the model may read."""
@@ -227,7 +249,9 @@ class TextEncoder:
         if not self._options.split_sentences:
             return _with_edges(text.splitlines(keepends=True))
         lines = text.splitlines(keepends=True)
-        return _with_edges([part for line in lines for part in self._sentences_of_line(line)])
+        parts = [part for line in lines for part in self._sentences_of_line(line)]
+        sentences, after = _with_edges(parts)
+        return [_without_label(*sentence) for sentence in sentences], after
 
     def _sentences_of_line(self, line: str) -> Iterator[str]:
         """The sentences of a line, each with the white space around it."""
@@ -246,6 +270,13 @@ class TextEncoder:
         """Whether a text without entities has a letter of the source language."""
         scripts = self._tokenizers.source.scripts
         return any(char.isalpha() and script_of(char) in scripts for char in text)
+
+
+def _without_label(before: str, sentence: str) -> tuple[str, str]:
+    """A sentence and what stands before it, its label ``a)`` included: it is no word."""
+    label = _LABEL.match(sentence)
+    end = label.end() if label else 0
+    return before + sentence[:end], sentence[end:]
 
 
 def _with_edges(parts: Sequence[str]) -> tuple[list[tuple[str, str]], str]:

@@ -19,8 +19,8 @@ class Search(NamedTuple):
     options: DecodingConfig
     with_attention: bool = False
     with_scores: bool = False
-    avoids_loops: bool = False
-    """Whether it is another try after a loop, with a lower maximum length."""
+    max_length: int | None = None
+    """If given, the most tokens of the translation, where the options allow more."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -31,9 +31,11 @@ class Sentence:
     """The sentence as it was typed."""
     search: Search
     before: str = ""
-    """The white space between the previous sentence, or the start of the text, and this one."""
+    """What stands between this sentence and the one before, or the start: white space, a label."""
     spans: tuple[Span, ...] = ()
     """The parts that the model reads otherwise, or whose translation is known, in order."""
+    is_prepared: bool = False
+    """Whether it is in the form of the training corpus."""
     text: str = ""
     """The sentence as the tokenizer reads it."""
     ids: list[int] = field(default_factory=list)
@@ -44,8 +46,8 @@ class Sentence:
     """Ids that its translation starts with."""
     hypotheses: Sequence[Hypothesis] = ()
     """Best first; empty while the sentence waits for a search."""
-    rivals: "list[Sentence]" = field(default_factory=list)
-    """The same sentence as the model may also read it, searched at the same time."""
+    rivals: "dict[str, Sentence]" = field(default_factory=dict)
+    """The same sentence as the model may also read it, searched at the same time; by safeguard."""
     previous: "Sentence | None" = None
     """If this is another try: the sentence as it was, with its hypotheses."""
     is_done: bool = False

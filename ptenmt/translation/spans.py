@@ -14,8 +14,11 @@ from typing import Literal
 from ptenmt.data.placeholders import find_entities
 from ptenmt.translation.word_alignment import words_of
 
-SpanKind = Literal["entity", "number", "term", "emphasis", "casing"]
-"""``number``: an entity that is a number or a code, which models can mostly translate themselves."""
+SpanKind = Literal["entity", "number", "unknown", "term", "emphasis", "casing"]
+"""``number``: an entity that is a number or a code, which models can mostly translate themselves;
+``unknown``: one that is a word which the model cannot spell."""
+CARRIED: tuple[SpanKind, ...] = ("entity", "number", "unknown")
+"""What a translation carries over."""
 _OPENING = "([{“‘«\"'/-–—¿¡"
 _BRACKETS = ("()", "[]", "{}", "“”", "‘’", "«»", '""', "''")
 _NEAR, _DISTANCE_DECAY = 12, 0.7
@@ -43,7 +46,7 @@ class Span:
     @property
     def is_aligned(self) -> bool:
         """Whether its place in the translation is that of the words that are aligned to it."""
-        is_removed = self.kind in ("entity", "number") and not self.source
+        is_removed = self.kind in CARRIED and not self.source
         return is_removed or self.kind in ("term", "emphasis")
 
     def contains(self, span: "Span") -> bool:

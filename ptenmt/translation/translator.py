@@ -16,17 +16,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ptenmt.config import Config
-from ptenmt.config.schema import require
+from ptenmt.errors import ConfigError
 from ptenmt.model.ctranslate2_model import why_not_ctranslate2
 from ptenmt.runs import Choice, Run
 from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
 from ptenmt.tokenizers import UNK, TokenizerPair, suppressed_ids
-from ptenmt.translation.batching import BatchQueue, Buffer, read_buffers
+from ptenmt.translation.batching import BatchQueue, Buffer, max_length, read_buffers
 from ptenmt.translation.confidence import Calibration
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 from ptenmt.translation.engine import Engine, EngineName, SearchRequest
 from ptenmt.translation.postprocessing import Postprocessor, Translation
-from ptenmt.translation.safeguards import safeguards_of
+from ptenmt.translation.safeguards import own_methods, safeguards_of
 from ptenmt.translation.safeguards.glossary import Glossary
 from ptenmt.translation.segmentation import TextEncoder
 from ptenmt.translation.sentence import Sentence
@@ -56,7 +56,7 @@ class Translator:
         self.calibration = calibration
         searches_again = engine.name == "ctranslate2"
         safeguards = safeguards_of(tokenizers, config, glossary, searches_again=searches_again)
-        self._afters = [guard.after for guard in safeguards if "after" in guard.methods]
+        self._afters = own_methods(safeguards, "after")
         self.encoder = TextEncoder(tokenizers, config, safeguards)
         self.postprocessor = Postprocessor(tokenizers, config, safeguards)
 
@@ -153,7 +153,7 @@ class Translator:
         or an emoji, stays as it is, and so do line ends.
 
         Raises:
-            ConfigError: The texts have more than ``max_sentences`` sentences together.
+            ConfigError: The texts of a buffer have more than ``max_sentences`` sentences.
             TypeError: One is not str.
         """
         texts = [texts] if isinstance(texts, str) else texts
@@ -198,7 +198,8 @@ class Translator:
         Yields:
             The translations of a buffer, in order.
         """
-        require(buffer_size >= 1, f"buffer_size={buffer_size} must be 1 or more")
+        if buffer_size < 1:
+            raise ConfigError(f"buffer_size={buffer_size} must be 1 or more")
         prefix_ids = self.encoder.target_prefix(prefix) if prefix else []
         segment = partial(self.encoder.segment, target_prefix=prefix_ids, max_sentences=max_sentences)
         pending: dict[Buffer, None] = {}  # in the order of the stream
@@ -207,7 +208,10 @@ class Translator:
             pending.setdefault(buffer)
             if done:
                 on_done(done.values())
-            while pending and (first := next(iter(pending))).is_done:
+            while pending:
+                first = next(iter(pending))
+                if len(first.translations) < len(first.texts):
+                    break
                 del pending[first]
                 yield [first.translations[row] for row in range(len(first.texts))]
                 if first.error is not None:
@@ -233,8 +237,7 @@ class Translator:
         Yields:
             A buffer and, by row, its translations that are complete now; first those of texts without words.
         """
-        options, max_positions = self.config.decoding, self.config.model.max_positions
-        queue = BatchQueue(self.seeded_engine, options, max_positions, self._review, with_scores=with_scores)
+        queue = BatchQueue(self.seeded_engine, self.config, self._review, with_scores=with_scores)
         for buffer, rows in queue.translate(buffers):
             translations = {row: self._joined(buffer, row) for row in rows}
             buffer.translations.update(translations)
@@ -242,7 +245,7 @@ class Translator:
 
     def _review(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """Accept the hypotheses of sentences, or return a sentence without, to be searched once more."""
-        self.postprocessor.decode([*sentences, *chain(*(sentence.rivals for sentence in sentences))])
+        self.postprocessor.decode([*sentences, *chain(*(sentence.rivals.values() for sentence in sentences))])
         return [self._reviewed(sentence) for sentence in sentences]
 
     def _reviewed(self, sentence: Sentence) -> Sentence:
@@ -283,8 +286,7 @@ class Translator:
 
     def max_length(self, num_source_tokens: int, num_prefix_tokens: int = 0) -> int:
         """The most tokens of a translation, [END] and the target prefix counted; ``DecodingConfig.limit``."""
-        length: int = self.config.decoding.limit(num_source_tokens)
-        return min(length + num_prefix_tokens, self.config.model.max_positions)
+        return max_length(self.config, num_source_tokens, num_prefix_tokens)
 
     def seeded_engine(self, texts: Sequence[str] = ()) -> Engine:
         """The engine; for sampling, with a seed that is a function of ``decoding.seed`` and the texts."""

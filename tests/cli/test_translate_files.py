@@ -356,3 +356,12 @@ def test_a_signal_ends_it_and_saves(
     assert "lines saved; resume with\n  ptenmt translate --resume" in error
     assert " before\n" in job(many, *slow, "--resume").stderr
     assert (tmp_path / "out.txt").read_bytes().count(b"\n") == MANY_LINES
+
+
+def test_partial_output_that_was_changed_is_not_resumed(job, stopped, source: Path, tmp_path: Path) -> None:
+    stopped(1)
+    partial = tmp_path / ".out.txt.partial"
+    content = bytearray(partial.read_bytes())
+    content[len(content) // 2] ^= 1
+    partial.write_bytes(content)
+    assert f"--resume: {partial} is damaged" in job(source, "--resume", code=1).stderr

@@ -3,10 +3,16 @@ from typing import Any
 
 import pytest
 
-from ptenmt.config import DecodingConfig
+from ptenmt.config import Config, DecodingConfig, ModelConfig
 from ptenmt.tokenizers import END, START
-from ptenmt.translation.batching import BATCH_SENTENCES, BATCH_TOKENS, BatchQueue, Buffer, read_buffers
-from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
+from ptenmt.translation.batching import BatchQueue, Buffer, read_buffers
+from ptenmt.translation.engine import (
+    BATCH_SENTENCES,
+    BATCH_TOKENS,
+    Hypothesis,
+    PendingHypotheses,
+    SearchRequest,
+)
 from ptenmt.translation.sentence import BLANK, Search, SegmentedText, Sentence
 
 USUAL = Search(DecodingConfig())
@@ -60,7 +66,8 @@ def run(
             one.is_done = bool(one.hypotheses)
         return accepted
 
-    queue = BatchQueue(lambda _texts: engine, options, 10_000, reviewed)
+    config = Config(decoding=options, model=ModelConfig(max_positions=10_000))
+    queue = BatchQueue(lambda _texts: engine, config, reviewed)
     return [rows for _, rows in queue.translate([buffer])]
 
 
@@ -158,11 +165,11 @@ def test_each_sentence_has_its_own_target_prefix():
 
 def test_a_sentence_is_reviewed_with_its_rivals() -> None:
     short = sentence("x", search=USUAL._replace(with_attention=True))
-    long = sentence("x" * 40, rivals=[short])
+    long = sentence("x" * 40, rivals={"short": short})
     engine, buffer = Echo(), Buffer(["x"], [SegmentedText([long])])
 
     def review(sentences: Sequence[Sentence]) -> list[Sentence]:
-        assert [(one, one.rivals[0].hypotheses[0].ids) for one in sentences] == [(long, short.ids)]
+        assert [(one, one.rivals["short"].hypotheses[0].ids) for one in sentences] == [(long, short.ids)]
         return [short]
 
     assert run(engine, buffer, review=review) == [[], [0]]

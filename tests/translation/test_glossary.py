@@ -1,6 +1,7 @@
 """Terms are found as words and stand in the translation as written."""
 
 import random
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -148,3 +149,17 @@ def test_without_safeguards_there_are_terms_alone() -> None:
     assert model.translate("O cão NÃO vê {x}.")[0].text == "O dog NÃO vê {x}."
     assert model.with_glossary(None).translate("O cão.")[0].text == "O cão."
     assert model.with_options(beam_size=1).translate("O cão.")[0].text == "O dog."
+
+
+def test_parts_of_a_long_sentence_have_their_own_terms() -> None:
+    long = "Ele vê " + "o livro e a casa, " * 30 + "e o gato."
+    short = translator({"gato": "CAT"}).with_options(safeguards=False)
+    short = Translator(
+        short.engine,
+        short.tokenizers,
+        replace(short.config, model=replace(short.config.model, max_positions=40)),
+        short.glossary,
+    )
+    (translation,) = short.translate(long)
+    assert translation.is_split
+    assert translation.text.count("CAT") == 1

@@ -311,3 +311,9 @@ def test_a_text_in_another_language_is_named(translator: Translator):
     assert all(each.text for each in found)
     plain = translator.with_options(safeguards=False).translate(texts)
     assert [each.detected for each in plain] == [None] * 4
+
+
+def test_a_sentence_without_words_has_no_alternatives_and_no_alignment(translator: Translator):
+    for text in ("123 456", "日本語", "😀"):
+        assert [one.text for one in next_token_alternatives(translator, text, "", 3)] == [text]
+        assert align(translator, text).translation == text

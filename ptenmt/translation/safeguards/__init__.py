@@ -13,9 +13,9 @@ from ptenmt.translation.safeguards.entities import Entities
 from ptenmt.translation.safeguards.glossary import Glossary, Terms
 from ptenmt.translation.safeguards.languages import Languages
 from ptenmt.translation.safeguards.loops import Loops
-from ptenmt.translation.safeguards.protocol import Safeguard
+from ptenmt.translation.safeguards.protocol import Safeguard, own_methods
 
-__all__ = ["Safeguard", "safeguards_of"]
+__all__ = ["Safeguard", "own_methods", "safeguards_of"]
 
 
 def safeguards_of(
@@ -30,7 +30,7 @@ def safeguards_of(
         safeguards.append(Languages(config))
         if searches_again:
             safeguards.append(Loops(tokenizers, config))
-        safeguards.append(Entities(config))
+        safeguards.append(Entities(tokenizers.source, config))
     if glossary is not None:
         safeguards.append(Terms(glossary))
     if config.decoding.safeguards:

@@ -10,9 +10,9 @@ from ptenmt.data.augmentation import capitalized
 from ptenmt.data.text import lowers_typed
 from ptenmt.tokenizers import UNK, Tokenizer
 from ptenmt.tokenizers.words import word_pattern
-from ptenmt.translation.safeguards.protocol import Safeguard
-from ptenmt.translation.sentence import Sentence
-from ptenmt.translation.spans import Span
+from ptenmt.translation.safeguards.protocol import Safeguard, preferred
+from ptenmt.translation.sentence import Search, Sentence
+from ptenmt.translation.spans import CARRIED, Span
 
 Case = Literal["upper", "title"]
 _CAPITAL = "[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]"
@@ -41,17 +41,43 @@ class Capitals(Safeguard):
     def __init__(self, tokenizer: Tokenizer, config: Config) -> None:
         self._tokenizer = tokenizer
         self._is_cased = not (config.has_lowercase_text or lowers_typed(config.data))
+        self._is_sampled = config.decoding.is_sampled
+        self._usual = Search(config.decoding, with_attention=True)
+        self._greedy = Search(replace(config.decoding, beam_size=1, num_hypotheses=1), with_scores=True)
         self._frequent = frozenset(_FREQUENT_WORDS.get(config.data.languages[0], "").split())
 
     def before(self, sentence: Sentence) -> None:
         """Give a sentence in unusual capitals spans in ordinary casing, one for each word."""
+        if self._is_cased and _UNUSUAL_CAPITALS.search(sentence.original):
+            sentence.spans = self._spans(sentence)
+
+    def rival(self, sentence: Sentence) -> Sentence | None:
+        """A few words in capitals, which may be acronyms, read as text: a headline, or a sign."""
+        if not (
+            self._is_cased and sentence.original.isupper() and _UNUSUAL_CAPITALS.search(sentence.original)
+        ):
+            return None
+        if sentence.target_prefix or self._is_sampled:
+            return None
+        spans = self._spans(sentence, is_text=True)
+        return (
+            None
+            if spans == sentence.spans
+            else replace(sentence, spans=spans, search=self._greedy, rivals={})
+        )
+
+    def after(self, sentence: Sentence) -> Sentence:
+        """The sentence, or its rival if that is more probable."""
+        rival = sentence.rivals.get(self.name)
+        return sentence if rival is None else preferred(rival, sentence, self._usual)
+
+    def _spans(self, sentence: Sentence, *, is_text: bool = False) -> tuple[Span, ...]:
+        """The spans of a sentence with those of its casing; ``is_text``: its words are no acronyms."""
         original = sentence.original
-        if not (self._is_cased and _UNUSUAL_CAPITALS.search(original)):
-            return
-        entities = [span for span in sentence.spans if span.kind != "term"]
-        truecased, case, words = self._truecased(original, entities)
+        entities = [span for span in sentence.spans if span.kind in CARRIED]
+        truecased, case, words = self._truecased(original, entities, is_text)
         if case is None and not words:
-            return
+            return sentence.spans
         terms = [
             replace(span, source=truecased[span.begin : span.end], target=_term_in_case(span.target, case))
             for span in sentence.spans
@@ -63,8 +89,7 @@ class Capitals(Safeguard):
         else:
             changed.insert(0, Span(0, 0, "casing", "", case))
         own = [span for span in changed if not span.overlaps(terms)]
-        spans = sorted([*entities, *terms, *own], key=lambda span: (span.begin, span.end))
-        sentence.spans = tuple(spans)
+        return tuple(sorted([*entities, *terms, *own], key=lambda span: (span.begin, span.end)))
 
     def restore(self, sentence: Sentence, text: str) -> str:
         """The translation of a sentence in capitals in capitals."""
@@ -76,7 +101,7 @@ class Capitals(Safeguard):
         return text
 
     def _truecased(
-        self, sentence: str, entities: Sequence[Span]
+        self, sentence: str, entities: Sequence[Span], is_text: bool
     ) -> tuple[str, Case | None, list[re.Match[str]]]:
         """The sentence in ordinary casing; its own if that is another; the words that this changes.
 
@@ -89,10 +114,10 @@ class Capitals(Safeguard):
             and not any(map(str.isdigit, word[0]))
             and not any(span.begin < word.end() and word.start() < span.end for span in entities)
         ]
-        case, is_text = self._case_of(words)
+        case, has_frequent_words = self._case_of(words)
         first = words[0] if words else None
         if case:
-            forms = list(self._forms([word[0] for word in words], is_text))
+            forms = list(self._forms([word[0] for word in words], is_text or has_frequent_words))
         else:
             words = [
                 word

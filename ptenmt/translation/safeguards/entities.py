@@ -6,20 +6,27 @@ without its entities, which are then put where the word alignment says.
 """
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from ptenmt.config import Config
 from ptenmt.data.placeholders import CODE, NUMBER, PLACEHOLDERS, entities_in_notation
+from ptenmt.data.text import alphabet
+from ptenmt.tokenizers import Tokenizer
+from ptenmt.tokenizers.words import WordTokenizer
 from ptenmt.translation.engine import Hypothesis
-from ptenmt.translation.safeguards.protocol import Safeguard
+from ptenmt.translation.safeguards.protocol import Safeguard, preferred
+from ptenmt.translation.safeguards.quantities import quantities
 from ptenmt.translation.sentence import Search, Sentence
-from ptenmt.translation.spans import Span, SpanKind, source_text
+from ptenmt.translation.spans import CARRIED, Span, SpanKind, source_text
 
 _RIVALS_MARGIN = 0.05
 """How much more probable, in nats per token, a translation without the entities must be to be preferred
 (benchmarks/reliability.md)."""
+_SPELLED_SIGNS = ("No", "Sm", "Sc")
+"""Unicode's categories of numerals such as ½, of mathematical signs and of currencies."""
 _NUMBER_OR_CODE = re.compile(f"{CODE}|{NUMBER}")
 _PIECE = re.compile(rf"{CODE}|\d+|[%‰€£¥$]")
 _THOUSANDS = re.compile(r"(?<!\d)\d{1,3}(?:[., \u00a0\u202f]\d{3}){1,6}(?!\d)")
@@ -37,9 +44,10 @@ _NUMBER_IN_WORDS = re.compile(rf"\b{_NUMERAL}(?:(?:-|\s+|\s+(?:and|e)\s+){_NUMER
 class Entities(Safeguard):
     """Finds entities, and sees to it that each hypothesis has them."""
 
-    def __init__(self, config: Config) -> None:
-        self._has_placeholders = config.data.augment.placeholders > 0
+    def __init__(self, tokenizer: Tokenizer, config: Config) -> None:
         self._languages = config.data.languages
+        self._spelled = _spelled(tokenizer, self._languages)
+        self._has_placeholders = config.data.augment.placeholders > 0
         options = config.decoding
         self._is_sampled = options.is_sampled
         self._n_best = Search(replace(options, num_hypotheses=max(options.num_hypotheses, options.beam_size)))
@@ -50,67 +58,80 @@ class Entities(Safeguard):
         """Give a sentence a span for each entity."""
         spans: list[Span] = []
         masked: list[str] = []
-        for entity, written in entities_in_notation(sentence.original, self._languages):
-            kind: SpanKind = "number" if _NUMBER_OR_CODE.fullmatch(entity[0]) else "entity"
-            source = ""
+        for begin, end, kind, written in self._carried(sentence.original):
+            original, source = sentence.original[begin:end], ""
             if self._has_placeholders and (written in masked or len(masked) < len(PLACEHOLDERS)):
                 if written not in masked:
                     masked.append(written)
                 source = PLACEHOLDERS[masked.index(written)]
             elif kind == "number" and not self._has_placeholders:
-                source = entity[0]
-            spans.append(Span(*entity.span(), kind, source, written))
-        sentence.spans = tuple(spans)
+                source = original
+            spans.append(Span(begin, end, kind, source, written))
+        sentence.spans = tuple(sorted([*sentence.spans, *spans], key=lambda span: span.begin))
         if any(span.source for span in spans):
-            with_scores = any(span.source and span.kind == "entity" for span in spans)
+            with_scores = any(span.source and span.kind != "number" for span in spans)
             sentence.search = self._n_best._replace(with_scores=with_scores)
 
-    def rivals(self, sentence: Sentence) -> list[Sentence]:
+    def _carried(self, text: str) -> list[tuple[int, int, SpanKind, str]]:
+        """What the translation of a text carries over: begin, end, kind, and how the translation writes it.
+
+        A quantity, or a word that the model cannot spell, may contain other entities.
+        """
+        parts: list[tuple[int, int, SpanKind, str]] = []
+        for quantity in quantities(text, self._languages):
+            # Where there are no placeholders the model would read it, and lose its size.
+            parts.append((*quantity[:2], "number" if self._has_placeholders else "entity", quantity.target))
+        for word in _unknown_words(text, self._spelled):
+            parts.append((*word.span(), "unknown", word[0]))
+        for entity, written in entities_in_notation(text, self._languages):
+            is_number = _NUMBER_OR_CODE.fullmatch(entity[0]) is not None
+            parts.append((*entity.span(), "number" if is_number else "entity", written))
+        chosen: list[tuple[int, int, SpanKind, str]] = []
+        for part in sorted(parts, key=lambda part: (part[0], -part[1])):
+            if not chosen or part[0] >= chosen[-1][1]:
+                chosen.append(part)
+        return chosen
+
+    def rival(self, sentence: Sentence) -> Sentence | None:
         """The sentence without its entities: one that is neither a number nor a code may disturb the model.
 
         Not after a target prefix, which may have entities, and not with sampling.
         """
-        disturbs = any(span.kind == "entity" and span.source for span in sentence.spans)
+        disturbs = any(span.kind != "number" and span.source for span in _carried(sentence))
         if not disturbs or sentence.target_prefix or self._is_sampled:
-            return []
-        return [_without_entities(sentence, self._greedy)]
+            return None
+        return _without_entities(sentence, self._greedy)
 
     def after(self, sentence: Sentence) -> Sentence:
         """The sentence, hypotheses that have its entities first; or its rival; or without, to be searched."""
-        carried = [span for span in sentence.spans if span.kind in ("entity", "number") and span.source]
+        carried = [span for span in _carried(sentence) if span.source]
         if not carried:
             return sentence
         text, _ = source_text(sentence.original, sentence.spans)
         satisfied = [hypothesis for hypothesis in sentence.hypotheses if _has_all(text, carried, hypothesis)]
         others = [hypothesis for hypothesis in sentence.hypotheses if hypothesis not in satisfied]
         sentence.hypotheses = [*satisfied, *others]
-        rival = sentence.rivals[0] if sentence.rivals else None
+        rival = sentence.rivals.get(self.name)
         if satisfied:
-            least = _mean_log_probability(sentence) + _RIVALS_MARGIN
-            if rival is None or _mean_log_probability(rival) <= least:
-                return sentence
-        if rival is None:
+            return sentence if rival is None else preferred(rival, sentence, self._usual, _RIVALS_MARGIN)
+        best = sentence.hypotheses[0].generated
+        if sentence.target_prefix and any(span.target and span.target in best for span in carried):
+            return sentence  # it stands in the prefix
+        if rival is None or self._usual.options.beam_size > 1:
             rival = _without_entities(sentence, self._usual)
-        elif self._usual.options.beam_size > 1:
-            rival.search, rival.hypotheses = self._usual, ()
-        rival.is_retried = sentence.is_retried or not satisfied
+        rival.is_retried = True
         return rival
 
 
-def _mean_log_probability(sentence: Sentence) -> float:
-    """Of the tokens of the best hypothesis."""
-    best = sentence.hypotheses[0]
-    num_tokens = max(len(best.ids) - 1, 1)
-    return float(best.score * num_tokens ** (sentence.search.options.length_penalty - 1))
+def _carried(sentence: Sentence) -> list[Span]:
+    return [span for span in sentence.spans if span.kind in CARRIED]
 
 
 def _without_entities(sentence: Sentence, search: Search) -> Sentence:
     """The sentence to be searched without any entity; its translation gets them in the end."""
-    spans = [
-        replace(span, source="") if span.kind in ("entity", "number") else span for span in sentence.spans
-    ]
+    spans = [replace(span, source="") if span.kind in CARRIED else span for span in sentence.spans]
     return replace(
-        sentence, spans=tuple(spans), text="", ids=[], hypotheses=(), search=search, rivals=[], previous=None
+        sentence, spans=tuple(spans), text="", ids=[], hypotheses=(), search=search, rivals={}, previous=None
     )
 
 
@@ -142,6 +163,35 @@ def _has_all(text: str, carried: Sequence[Span], hypothesis: Hypothesis) -> bool
         return True
     num_before, num_after = (len(_NUMBER_IN_WORDS.findall(part)) for part in (text, translation))
     return len(lost) <= num_after - num_before
+
+
+def _spelled(tokenizer: Tokenizer, languages: Sequence[str]) -> frozenset[str] | None:
+    """The characters that a model spells well; None if it has whole words.
+
+    Of the letters in its vocabulary those of both languages, all where an alphabet is not known, and
+    those that were frequent in the training text.
+    """
+    if isinstance(tokenizer, WordTokenizer):
+        return None
+    letters = tokenizer.frequent_characters
+    for own in map(alphabet, languages):
+        letters |= tokenizer.characters if own is None else tokenizer.characters & own
+    return letters | {char for char in tokenizer.characters if not char.isalpha()}
+
+
+def _unknown_words(text: str, spelled: frozenset[str] | None) -> list[re.Match[str]]:
+    """The words with a letter, and the mathematical signs, that a model does not spell well."""
+    if spelled is None or spelled.issuperset(text):
+        return []
+    strange = {
+        char
+        for char in set(text).difference(spelled)
+        if char.lower() not in spelled and (char.isalpha() or unicodedata.category(char) in _SPELLED_SIGNS)
+    }
+    if not strange:
+        return []
+    signs = "".join(map(re.escape, sorted(strange)))
+    return list(re.finditer(rf"[\w’'-]*[{signs}][\w’'{signs}-]*", text))
 
 
 def _placeholders(text: str) -> list[str]:

@@ -56,6 +56,8 @@ class Glossary:
             if len(columns) != 2 or not all(columns):
                 raise DataError(f"{file}, line {number}: not a term and its translation", _HINT)
             term, translation = columns
+            if all(map(_is_mark, term)):
+                raise DataError(f"{file}, line {number}: the term {term} is a mark, not a word", _HINT)
             if terms.setdefault(term, translation) != translation:
                 raise DataError(f"{file}, line {number}: {term!r} has another translation before", "keep one")
         if not terms:
@@ -97,12 +99,17 @@ class Terms(Safeguard):
                 # A number that is left to the model cannot become anything else.
                 is_kept = number.source != term.source or target in (term.source, number.target)
                 entities[place] = replace(number, source=number.source if is_kept else "", target=target)
-            elif number is None and not term.overlaps(
+            elif (number is None or number.kind == "unknown") and not term.overlaps(
                 span for span in sentence.spans if not term.contains(span)
             ):
                 terms.append(term)
         kept = [span for span in entities.values() if not span.overlaps(terms)]
         sentence.spans = tuple(sorted([*kept, *terms], key=lambda span: span.begin))
+
+
+def _is_mark(sign: str) -> bool:
+    """Whether a character is a bracket, a quote, a dash or another mark that only structures a sentence."""
+    return unicodedata.category(sign) in ("Ps", "Pe", "Pi", "Pf", "Pd", "Zs") or sign in ".,;:!?…¿¡'\""
 
 
 def _words(term: str) -> list[str]:

@@ -1,12 +1,13 @@
 """Loops: a translation that repeats itself, or reaches the length limit, is searched for once more."""
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from ptenmt.config import Config
-from ptenmt.tokenizers import TokenizerPair
+from ptenmt.tokenizers import END, TokenizerPair
 from ptenmt.translation.engine import Hypothesis
 from ptenmt.translation.safeguards.protocol import Safeguard
 from ptenmt.translation.sentence import Sentence
@@ -16,6 +17,9 @@ _SHORT_PERIOD, _MIN_REPEATS = 3, 2
 """An n-gram of one, two or three tokens is repeated at least twice in a loop; a longer one once."""
 _DIGITS_MAY_REPEAT = 4
 _TIMES_SOURCE = 1.5
+_LENGTH_RATIO, _EXTRA_TOKENS, _LENGTH_STEP = 1.5, 10, 16
+"""The most tokens of the second translation: this many times the source's, and some more, in steps, so that
+sentences of similar length share a batch."""
 _LOOP_IN_WORD = re.compile(r"([^\W\d_]{2,8})\1{2}")
 """Letters three times in a row, such as stototot."""
 
@@ -25,14 +29,15 @@ class Loops(Safeguard):
 
     def __init__(self, tokenizers: TokenizerPair, config: Config) -> None:
         self._source, self._target = tokenizers.source, tokenizers.target
-        self._has_own_limit = config.decoding.max_length is None
+        self._limit_depends_on_source = config.decoding.max_length is None
 
     def after(self, sentence: Sentence) -> Sentence:
         """The better try, or the sentence to be searched once more; rivals with faults are dropped."""
-        sentence.rivals = [rival for rival in sentence.rivals if not any(self._faults(rival)[:2])]
-        if sentence.search.avoids_loops:
-            first = sentence.previous
-            assert first is not None
+        sentence.rivals = {
+            name: rival for name, rival in sentence.rivals.items() if not any(self._faults(rival)[:2])
+        }
+        first = sentence.previous
+        if first is not None:
             is_worse = self._faults(first) < self._faults(sentence)
             kept = first if is_worse else replace(sentence, previous=first.previous, search=first.search)
             return replace(kept, is_retried=True)
@@ -41,13 +46,17 @@ class Loops(Safeguard):
             return sentence
         # Without repeated bigrams there is no loop, but in long sentences some are usual.
         options = replace(sentence.search.options, no_repeat_ngram=2 if loops else 3)
-        search = sentence.search._replace(options=options, avoids_loops=True)
+        length = int(_LENGTH_RATIO * len(sentence.ids)) + _EXTRA_TOKENS + len(sentence.target_prefix)
+        max_length = _LENGTH_STEP * math.ceil(
+            length / _LENGTH_STEP
+        )  # sentences of similar length share a batch
+        search = sentence.search._replace(options=options, max_length=max_length)
         return replace(sentence, search=search, hypotheses=(), previous=sentence)
 
     def _faults(self, sentence: Sentence) -> tuple[bool, bool, int]:
         """Whether it loops, whether the length limit truncated it, and its length: the less the better."""
         best = sentence.hypotheses[0]
-        is_truncated = not best.is_complete and self._has_own_limit
+        is_truncated = best.ids[-1] != END and self._limit_depends_on_source
         return self._loops(sentence, best), is_truncated, len(best.ids)
 
     def _loops(self, sentence: Sentence, hypothesis: Hypothesis) -> bool:
@@ -55,7 +64,7 @@ class Loops(Safeguard):
         repeats = _repeats(pieces) if _may_loop(hypothesis.ids) else 0.0
         if repeats >= 1 and repeats > _TIMES_SOURCE * _repeats(self._source.pieces(sentence.ids)):
             return True
-        in_word = _LOOP_IN_WORD.search("".join(pieces).replace("##", ""))
+        in_word = _LOOP_IN_WORD.search(hypothesis.generated)
         return in_word is not None and not _LOOP_IN_WORD.search(sentence.text)
 
 

@@ -1,0 +1,28 @@
+import pytest
+
+from ptenmt.translation.safeguards.quantities import quantities
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A dívida é de 300 mil milhões.", ["300 billion"]),
+        ("O PIB cresceu 2,3 mil milhões de euros.", ["2.3 billion"]),
+        ("São 5 milhões de pessoas e 300 mil carros.", ["5 million", "300,000"]),
+        ("Custa R$ 2,5 mil ou R$ 2,5 bi.", ["R$ 2,500", "R$ 2.5 billion"]),
+        ("Um bilião de euros, 2 biliões, 3 trilhões.", ["One trillion", "2 trillion", "3 trillion"]),
+        ("Tem 2 m de comprimento, 1,80 m e 30 cm.", ["2 m", "1.80 m", "30 cm"]),
+        ("Estavam 20 ºC a 90 km/h.", ["20 °C", "90 km/h"]),
+        ("Abre às 14h, das 8h às 9h; demora 8h.", ["14:00", "8:00", "9:00"]),
+        ("A Lei n.º 12.965 e o nº 3.", ["No. 12,965", "No. 3"]),
+        ("No século XVIII e no séc. XI.", ["18th", "11th century"]),
+        ("Nos séculos XV, XVI e XXI.", ["15th", "16th", "21st"]),
+        ("Luís XIV, D. Pedro I e João XXIII.", ["XIV", "I", "XXIII"]),
+        ("São 2 a 3 e 5 a cada dia, 3 mais 4 gatos.", []),
+        ("Mil obrigados! Ele civil, o Vi e a IC.", []),
+        ("O SÉCULO XX ACABOU.", []),
+    ],
+)
+def test_quantities_are_written_as_in_english(text: str, expected: list[str]) -> None:
+    assert [quantity.target for quantity in quantities(text, ("pt", "en"))] == expected
+    assert quantities(text, ("en", "pt")) == quantities(text, ("pt", "es")) == []
