@@ -151,7 +151,7 @@ def work() -> None:
 
 
 def load_tensorflow() -> None:
-    """Import TensorFlow, unless it is imported already; raises PtenmtError if it is not installed.
+    """Import TensorFlow, unless it is imported already; raises PtenmtError if it cannot be.
 
     With TF_CPP_MIN_LOG_LEVEL=0 its log lines are shown.
     """
@@ -162,8 +162,10 @@ def load_tensorflow() -> None:
     os.environ.setdefault(_KEEP_MEMORY, "true")
     is_verbose = os.environ.setdefault(_LOG_LEVEL, "3") == "0"
     with nullcontext() if is_verbose else silent_stderr():
-        import tensorflow as tf
-
+        try:
+            import tensorflow as tf
+        except ImportError as error:
+            raise PtenmtError(f"cannot load TensorFlow: {error}", "it needs 2 GB of memory") from error
         tf.config.list_physical_devices()  # which writes such lines, too
 
 

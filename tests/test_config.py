@@ -77,10 +77,22 @@ def test_a_file_that_cannot_be_used(write, text: str, expected: str) -> None:
     assert "\n" not in caught.value.message
 
 
+def test_a_file_in_utf16(tmp_path: Path) -> None:
+    file = tmp_path / "wide.yaml"
+    file.write_text("model:\n  num_layers: 3\n", encoding="utf-16")
+    assert load_config(file).model.num_layers == 3
+
+
+def test_null_for_an_option_that_has_a_value() -> None:
+    with pytest.raises(ConfigError, match=r"optimizer\.ema=null must be") as caught:
+        load_config("demo.yaml", ["optimizer.ema=null"])
+    assert caught.value.hint == "leave it out, or set its default, optimizer.ema=0.0"
+
+
 def test_a_file_that_is_not_utf8(tmp_path: Path) -> None:
     file = tmp_path / "latin.yaml"
     file.write_bytes(b"data:\n  path: p\xe3o.tsv\n")
-    with pytest.raises(ConfigError, match=r"cannot read config .*latin\.yaml: .*0xe3"):
+    with pytest.raises(ConfigError, match=r"latin\.yaml is not text in UTF-8: .*"):
         load_config(file)
 
 

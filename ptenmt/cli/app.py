@@ -1,6 +1,7 @@
 """The ``ptenmt`` command: collects the subcommands, and turns errors into messages and exit codes."""
 
 import contextlib
+import errno
 import io
 import keyword
 import os
@@ -15,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from ptenmt._version import __version__
-from ptenmt.cli.console import print_error
+from ptenmt.cli.console import discard_standard_output, print_error
 from ptenmt.cli.options import COMMAND_LINE, MARKUP, command
 from ptenmt.errors import PtenmtError
 from ptenmt.signals import process_signals
@@ -72,7 +73,7 @@ class _Group(TyperGroup):
 def _reported_errors(ctx: Any = None) -> Iterator[None]:
     """Print errors that a user can fix, and exit; ``ctx`` is that of a command that runs."""
     try:
-        with process_signals.interruptible():
+        with process_signals.interruptible(), _limits_of_the_machine():
             yield
     except (PtenmtError, ModuleNotFoundError) as error:
         known = error if isinstance(error, PtenmtError) else _missing_package(error)
@@ -100,6 +101,20 @@ def _reported_errors(ctx: Any = None) -> Iterator[None]:
             raise
         typer.echo("interrupted", err=True)
         raise typer.Exit(_INTERRUPTED) from None
+
+
+@contextlib.contextmanager
+def _limits_of_the_machine() -> Iterator[None]:
+    """Raise PtenmtError if memory or a disk is full, wherever that is noticed."""
+    try:
+        yield
+    except MemoryError as error:
+        raise PtenmtError("out of memory", "use a smaller model, fewer threads or shorter texts") from error
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        discard_standard_output()
+        raise PtenmtError(f"cannot write: {error.strerror}") from error
 
 
 def _missing_package(error: ModuleNotFoundError) -> PtenmtError | None:

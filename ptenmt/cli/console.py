@@ -169,8 +169,13 @@ def standard_output() -> Iterator[IO[str]]:
     except OSError as error:
         if error.errno == errno.EPIPE:  # the reader has closed it, as head does; typer ends quietly
             raise
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 — or Python flushes it again at exit
+        discard_standard_output()
         raise OutputError(f"cannot write standard output: {error.strerror or error}") from error
+
+
+def discard_standard_output() -> None:
+    """Write nothing more to stdout, which Python else flushes again at exit."""
+    sys.stdout = open(os.devnull, "w")  # noqa: SIM115 — for the rest of the process
 
 
 def print_error(error: PtenmtError) -> None:

@@ -144,9 +144,11 @@ def without_paths(value: Any) -> Any:
 
 def _read_yaml(path: Path) -> dict[str, Any]:
     try:
-        values = yaml.load(path.read_text(encoding="utf-8"), _StrictLoader)  # a SafeLoader
-    except (OSError, UnicodeDecodeError) as error:
+        values = yaml.load(path.read_bytes(), _StrictLoader)  # a SafeLoader, which knows UTF-16 by its mark
+    except OSError as error:
         raise ConfigError(f"cannot read config {path}: {error}") from error
+    except yaml.reader.ReaderError as error:
+        raise ConfigError(f"{path} is not text in UTF-8: {error.reason}", "save the file as UTF-8") from error
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
         hint = "indent with spaces, not tabs" if "\\t" in str(error.problem) else ""
@@ -272,6 +274,8 @@ def _scalar(kind: type, value: Any, name: str) -> bool | int | float | str:
         return str(value)
     wanted = {float: "a finite number", int: "a whole number", bool: "true or false", str: "text"}[kind]
     hint = ""
+    if value is None and (option := dict(_options(Config)).get(name)):
+        hint = f"leave it out, or set its default, {name}={show_value(option.default)}"
     if kind is str and isinstance(value, bool):
         hint = "YAML reads yes, no, on and off as true or false; as text they need quotes: 'no'"
     raise ConfigError(f"{name}={show_value(value)} must be {wanted}", hint)

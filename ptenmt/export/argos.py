@@ -138,11 +138,13 @@ def check_replaceable(file: Path) -> None:
         raise OutputError(f"{file} is a folder, and an Argos package is a file", hint)
     if not file.exists():
         return
+    names: set[str] = set()
     try:
-        with zipfile.ZipFile(file) as package:
-            names = {name.partition("/")[2] for name in package.namelist()}
+        if file.is_file():  # a device may have no end
+            with zipfile.ZipFile(file) as package:
+                names = {name.partition("/")[2] for name in package.namelist()}
     except (OSError, zipfile.BadZipFile):
-        names = set()
+        pass
     if not {_METADATA, CARD_FILE, SUMS_FILE} <= names:
         raise OutputError(f"{file} exists and is not an export", hint)
 

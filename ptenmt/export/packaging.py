@@ -57,8 +57,7 @@ def export_model(
         format: ``ctranslate2``: a folder that ``ctranslate2.Translator`` opens; ``savedmodel``: one that
             TensorFlow (Serving) loads, text in and text out, with greedy search; ``argos``: a package for
             Argos Translate and LibreTranslate; ``huggingface``: a folder for transformers; ``weights``: a
-            folder with safetensors, the tokenizers, and
-            if TensorFlow is installed, Keras' files.
+            folder with safetensors, the tokenizers, and if TensorFlow is installed, Keras' files.
         quantization: How CTranslate2 stores the weights (formats ``ctranslate2`` and ``argos``).
         output: The folder, or the package's file; by default below the run's ``export/``. Only an earlier
             export is replaced.
@@ -215,8 +214,8 @@ def _weights_files(trained: TrainedModel) -> dict[str, bytes]:
 def _check_replaceable(folder: Path, form: Format) -> None:
     """Raise OutputError for anything but a new or empty folder, or an earlier export of the same format."""
     hint = "choose another folder with --output"
-    if folder.is_file():
-        raise OutputError(f"{folder} is a file", hint)
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder} is not a folder", hint)
     found = {file.name for file in folder.iterdir()} if folder.exists() else set()
     if not found:
         return

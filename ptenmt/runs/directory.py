@@ -60,6 +60,7 @@ UNITS: dict[TaskName, str] = {"translation": "pairs", "next-word": "windows"}
 COMMANDS: dict[TaskName, str] = {"translation": "translate", "next-word": "complete"}
 """The command that uses a trained model of each task."""
 
+_OTHER_NAME = "choose another name for the run"
 _COPY_HINT = "restore it from a copy, or copy the whole run folder again"
 _TRAIN_HINT = "train one first: ptenmt train --config demo.yaml"
 _NUM_SHOWN_RUNS = 8
@@ -256,7 +257,11 @@ class Run:
     def check_writable(self) -> None:
         """Raise RunError or OutputError if the folder cannot be written."""
         if self.path.is_file():
-            raise RunError(f"{self.path} is a file, not a run", "choose another name with --run")
+            raise RunError(f"{self.path} is a file, not a run", _OTHER_NAME)
+        if not self.path.name:
+            raise RunError(f"{self.path} cannot be a run", _OTHER_NAME)
+        if self.path == RUNS_FOLDER / STARTER and not (self.path / "run.json").exists():
+            raise RunError(f"{STARTER} is the name of the model that comes with ptenmt", _OTHER_NAME)
         check_writable(self.path / "run.json")
 
     def write(self, config: Config, facts: dict[str, Any]) -> None:
@@ -380,11 +385,14 @@ def run_path(name: str | Path) -> Path:
     if not str(name).strip():
         raise RunError("the name of the run is empty", "give a name or a folder with --run")
     given = Path(name).expanduser()
-    if (given / "run.json").is_file():
-        return given
     below = RUNS_FOLDER / given
     is_path = "/" in str(name) or os.sep in str(name)
-    return given if is_path and not (below / "run.json").is_file() else below
+    try:
+        if (given / "run.json").is_file():
+            return given
+        return given if is_path and not (below / "run.json").is_file() else below
+    except OSError as error:  # it is too long
+        raise RunError(f"no run in {name}: {error.strerror or error}", _OTHER_NAME) from error
 
 
 def list_runs(on_unreadable: Callable[[str], None] = lambda _reason: None) -> list[Run]:

@@ -4,14 +4,14 @@ import json
 import logging
 import warnings
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ptenmt.atomic_files import folder_written_whole
 from ptenmt.config import Config, TaskName
-from ptenmt.errors import CheckpointError
+from ptenmt.errors import CheckpointError, TokenizerError
 from ptenmt.model.ctranslate2_model import (
     DEFAULT_QUANTIZATION,
     VOCABULARY_MAP,
@@ -23,7 +23,7 @@ from ptenmt.model.ctranslate2_model import (
 from ptenmt.processes import load_tensorflow
 from ptenmt.runs.directory import Choice, Run, check_task, find_run
 from ptenmt.runs.weights import WeightsInfo, list_weights, model_fingerprint, read_weights
-from ptenmt.tokenizers import TokenizerPair, load_tokenizers
+from ptenmt.tokenizers import TokenizerPair, load_tokenizers, tokenizer_fingerprint
 
 if TYPE_CHECKING:
     import numpy as np
@@ -75,7 +75,7 @@ class TrainedModel:
         Raises:
             RunError: There is no such run, or it was trained for another task.
             CheckpointError: It has no weights that can be read.
-            TokenizerError: Its tokenizers cannot be read.
+            TokenizerError: Its tokenizers cannot be read, or are not those of the weights.
         """
         run = find_run(run, task)
         config = run.config()
@@ -94,7 +94,9 @@ class TrainedModel:
             )
         for message in damaged:
             on_warning(f"{message}; using {candidates[0].file.name} instead")
-        return cls(run, config, load_tokenizers(run.tokenizer_folder), candidates, on_warning)
+        tokenizers = load_tokenizers(run.tokenizer_folder)
+        check_tokenizers(run, tokenizers, candidates)
+        return cls(run, config, tokenizers, candidates, on_warning)
 
     @property
     def alignment_layer(self) -> int:
@@ -169,6 +171,17 @@ class TrainedModel:
         )
         assign_weights(model, weights, self.info.file)
         return model
+
+
+def check_tokenizers(run: Run, tokenizers: TokenizerPair, candidates: Sequence[WeightsInfo]) -> None:
+    """Raise TokenizerError if a run's tokenizers are not those of its weights, as far as it is recorded."""
+    found, sizes = tokenizer_fingerprint(run.tokenizer_folder), run.record().vocabulary_sizes
+    is_other = any(info.tokenizer not in ("", found) for info in candidates)
+    if is_other or (sizes and tuple(sizes) != tokenizers.vocabulary_sizes):
+        raise TokenizerError(
+            f"{run.tokenizer_folder} is the tokenizer of another model, not of the weights in {run.path}",
+            "copy the whole run folder again from where it was trained",
+        )
 
 
 def assign_weights(model: Any, weights: Mapping[str, "np.ndarray"], file: Path) -> None:

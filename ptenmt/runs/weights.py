@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any
 from ptenmt.atomic_files import json_checksum, remove_unfinished, write_bytes
 from ptenmt.config import Config, ModelConfig
 from ptenmt.errors import CheckpointError, OutputError
-from ptenmt.runs.directory import Choice
+from ptenmt.runs.directory import Choice, Run
 from ptenmt.runs.history import rank
+from ptenmt.tokenizers import tokenizer_fingerprint
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,6 +51,8 @@ class WeightsInfo:
     """Fingerprint of the model's options, see ``model_fingerprint``."""
     checksum: str
     """CRC-32 of the arrays; identifies the weights."""
+    tokenizer: str = ""
+    """Fingerprint of the run's tokenizers, see ``tokenizer_fingerprint``; empty if it is unknown."""
 
     @property
     def label(self) -> str:
@@ -77,14 +80,21 @@ def write_weights(
     score: float | None = None,
     loss: float | None = None,
 ) -> WeightsInfo:
-    """Write a weights file, whole or not at all, and create its folder; facts as of ``WeightsInfo``.
+    """Write a weights file of a run, whole or not at all, and create its folder; facts as of ``WeightsInfo``.
 
     Raises CheckpointError if the disk is full, or the folder cannot be written.
     """
     arrays = {name: array.astype("<f4", order="C", copy=False) for name, array in arrays.items()}
     metric, model, checksum = config.validation.metric, model_fingerprint(config.model), _checksum(arrays)
     info = WeightsInfo(
-        file=file, step=step, metric=metric, score=score, loss=loss, model=model, checksum=checksum
+        file=file,
+        step=step,
+        metric=metric,
+        score=score,
+        loss=loss,
+        model=model,
+        checksum=checksum,
+        tokenizer=tokenizer_fingerprint(Run(file.parents[1]).tokenizer_folder),
     )
     with _saving(file):
         file.parent.mkdir(exist_ok=True)

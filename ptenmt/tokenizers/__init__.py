@@ -16,4 +16,5 @@ from ptenmt.tokenizers.pair import (
     build_tokenizers as build_tokenizers,
     load_tokenizers as load_tokenizers,
     require_symbols as require_symbols,
+    tokenizer_fingerprint as tokenizer_fingerprint,
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from ptenmt.atomic_files import file_checksum, folder_written_whole, output_errors
+from ptenmt.atomic_files import file_checksum, folder_written_whole, json_checksum, output_errors
 from ptenmt.config import TokenizerConfig
 from ptenmt.errors import TokenizerError
 from ptenmt.tokenizers.base import Tokenizer
@@ -115,6 +115,15 @@ def load_tokenizers(folder: Path) -> TokenizerPair:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise TokenizerError(f"{path} is damaged: {error!r}", hint=_COPY_AGAIN) from error
     return TokenizerPair(tokenizers[0], tokenizers[-1])
+
+
+def tokenizer_fingerprint(folder: Path) -> str:
+    """Identify a saved pair by its files' checksums; empty if there is none."""
+    try:
+        facts = json.loads((folder / _FACTS_FILE).read_text(encoding="utf-8"))
+        return json_checksum(facts["files"])[:16]
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
 
 
 def _texts(config: TokenizerConfig, pairs: Sequence[tuple[str, str]], side: int) -> Iterator[str]:

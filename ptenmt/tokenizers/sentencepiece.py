@@ -147,6 +147,11 @@ class SentencePieceTokenizer(Tokenizer):
         return [np.frombuffer(ids, np.int32).tolist() for ids in drawn]
 
     @cached_property
+    def scores(self) -> list[float]:
+        """The score of each token: in a unigram model its log-probability."""
+        return list(self._processor.get_score([*range(self.vocabulary_size)]))
+
+    @cached_property
     def symbols(self) -> list[str]:
         """The texts that are a token each, as given to :meth:`train`."""
         from sentencepiece import sentencepiece_model_pb2

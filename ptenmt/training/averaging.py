@@ -69,6 +69,8 @@ def _chosen(run: Run, last: int | None, best: int | None) -> tuple[list[str], li
     if not readable and not run.checkpoints():
         if run.record().averaged_from is not None:
             raise RunError(f"{run.path} is an average itself", "average the run that it was made from")
+        if run.is_bundled:
+            raise RunError(f"{run.name} comes without {what}", "average a run of your own with --run NAME")
         raise RunError(
             f"{run.path} has no {what} yet", f"train it first: ptenmt train --config CONFIG --run {run.path}"
         )

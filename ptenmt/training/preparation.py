@@ -18,7 +18,8 @@ from ptenmt.data.store import corpus_cache
 from ptenmt.data.text import preparation_differences
 from ptenmt.errors import ConfigError, OnDownload, RunError
 from ptenmt.runs import Run, check_task, find_run
-from ptenmt.runs.trained_model import TrainedModel, assign_weights
+from ptenmt.runs.trained_model import TrainedModel, assign_weights, check_tokenizers
+from ptenmt.runs.weights import list_weights
 from ptenmt.tokenizers import require_symbols
 from ptenmt.training.events import Event, Warned
 from ptenmt.training.input_pipeline import epoch_steps
@@ -64,6 +65,8 @@ class TrainingInputs:
         cache = corpus_cache(config.data.cache_dir)
         self.task: Task = TASKS[config.task].load(config, tokenizers, cache, on_download)
         if self.is_resumed:
+            latest = list_weights(run.weights_folder, "latest")
+            check_tokenizers(run, self.task.tokenizers, latest)
             _check_data(run, self.task)
 
     def build(self, strategy: tf.distribute.Strategy) -> tuple[Any, BatchPlan, dict[str, Any]]:

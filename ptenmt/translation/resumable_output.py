@@ -23,7 +23,7 @@ from ptenmt.atomic_files import held, output_errors, sync, write_text
 from ptenmt.errors import OutputError
 from ptenmt.translation.translator import BUFFER_SIZE
 
-_FORMAT = 3
+_FORMAT = 4
 
 
 class OutputChunk(NamedTuple):
@@ -84,6 +84,8 @@ class _Progress:
     """CRC-32 of the texts, each with a line end."""
     num_bytes: int = 0
     """Of the translations, as they are stored."""
+    stored_checksum: int = 0
+    """CRC-32 of those bytes."""
     counts: dict[str, int] = field(default_factory=dict)
     """The sums of the chunks' counts."""
 
@@ -112,7 +114,7 @@ class ResumableOutput:
         if not self._record.exists():
             return
         done = self._read_record()
-        skipped = _Progress(num_bytes=done.num_bytes, counts=done.counts)
+        skipped = replace(done, texts=0, checksum=0)
         for text in islice(texts, done.texts):
             skipped = _with_texts(skipped, [text])
         if skipped != done:
@@ -151,15 +153,24 @@ class ResumableOutput:
         """Write what a buffer became; see ``OutputChunk``."""
         self._save()  # the previous buffer was complete; this one may be the last, cut short by an error
         done = self._written
-        num_bytes = done.num_bytes + (self._write(translations) if translations else 0)
-        sums = dict(Counter(done.counts) + Counter(counts))
-        self._written = _with_texts(replace(done, num_bytes=num_bytes, counts=sums), texts)
+        content = self._write(translations) if translations else b""
+        self._written = _with_texts(
+            replace(
+                done,
+                num_bytes=done.num_bytes + len(content),
+                stored_checksum=zlib.crc32(content, done.stored_checksum),
+                counts=dict(Counter(done.counts) + Counter(counts)),
+            ),
+            texts,
+        )
 
-    def _write(self, text: str) -> int:
-        """Write a text, or a member of a gzip file, and return the number of bytes."""
+    def _write(self, text: str) -> bytes:
+        """Write a text, or a member of a gzip file, and return what was written."""
         content = text.encode()
-        is_compressed = self._file.suffix.lower() == ".gz"
-        return self._stream.write(gzip.compress(content, mtime=0) if is_compressed else content)
+        if self._file.suffix.lower() == ".gz":
+            content = gzip.compress(content, mtime=0)
+        self._stream.write(content)
+        return content
 
     def _save(self) -> None:
         """Record that all buffers written so far are complete, once there is something to keep."""
@@ -172,11 +183,20 @@ class ResumableOutput:
         self._stream.flush()
         os.fsync(self._stream.fileno())
 
+    def _stored_checksum(self, num_bytes: int) -> int | None:
+        """The CRC-32 of the first bytes of the translations so far; None if there are fewer."""
+        checksum = 0
+        with self._partial.open("rb") as stream:
+            while num_bytes and (content := stream.read(min(num_bytes, 1 << 20))):
+                checksum = zlib.crc32(content, checksum)
+                num_bytes -= len(content)
+        return None if num_bytes else checksum
+
     def _read_record(self) -> _Progress:
         try:
             record = json.loads(self._record.read_text(encoding="utf-8"))
             found, done = dict(record["facts"]), _Progress(**record["done"])
-            is_whole = self._partial.stat().st_size >= done.num_bytes
+            is_whole = self._stored_checksum(done.num_bytes) == done.stored_checksum
         except OSError as error:
             raise ResumeError(f"cannot read {error.filename}: {error.strerror}") from error
         except (ValueError, KeyError, TypeError) as error:

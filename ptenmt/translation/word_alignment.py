@@ -120,5 +120,7 @@ def matching_words(words: Sequence[str], others: Sequence[str]) -> list[int]:
 
 
 def _fold(text: str) -> str:
+    if text.isascii():
+        return "".join(text.casefold().split())
     decomposed = unicodedata.normalize("NFKD", text).casefold()
     return "".join(char for char in decomposed if not (char.isspace() or unicodedata.combining(char)))

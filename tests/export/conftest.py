@@ -11,13 +11,16 @@ from ptenmt import export_model
 from ptenmt.config import Config, DataConfig, TokenizerConfig
 from ptenmt.export.packaging import Format
 from ptenmt.runs import Run
+from ptenmt.tokenizers import TokenizerPair
 
 
 @pytest.fixture(scope="session")
 def make_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Run]:
     """Makes a run of an untrained model: ``make_run("words", data=DataConfig(...))``."""
 
-    def make(kind: str, *, shared: bool = False, **sections: object) -> Run:
+    def make(
+        kind: str, *, shared: bool = False, pair: TokenizerPair | None = None, **sections: object
+    ) -> Run:
         usual = {
             "data": DataConfig(source="files", path="/home/jdoe/pairs.tsv"),
             "tokenizer": TokenizerConfig(kind=kind, shared=shared),  # type: ignore[arg-type]
@@ -25,7 +28,8 @@ def make_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Run]:
             "decoding": DECODING,
         }
         config = Config(**usual | sections)  # type: ignore[arg-type]
-        return untrained_run(tmp_path_factory.mktemp(kind) / kind, config, tokenizers(kind, shared=shared))
+        pair = pair or tokenizers(kind, shared=shared)
+        return untrained_run(tmp_path_factory.mktemp(kind) / kind, config, pair)
 
     return make
 

@@ -9,10 +9,12 @@ import pytest
 from copy_task import TrainedRun, change_latest_weights
 
 from ptenmt.config import CheckpointConfig
-from ptenmt.errors import CheckpointError, RunError
+from ptenmt.errors import CheckpointError, RunError, TokenizerError
 from ptenmt.runs import Run
 from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
-from ptenmt.runs.weights import keep_best, read_weights
+from ptenmt.runs.weights import keep_best, read_info, read_weights, write_weights
+from ptenmt.tokenizers import TokenizerPair, load_tokenizers
+from ptenmt.tokenizers.words import WordTokenizer
 
 
 @pytest.fixture
@@ -106,3 +108,32 @@ def test_another_task_is_refused_before_anything_is_loaded(run: Run) -> None:
     shutil.rmtree(run.weights_folder)
     with pytest.raises(RunError, match="this command needs a next-word run"):
         TrainedModel.load(run, task="next-word")
+
+
+def other_tokenizers(run: Run, words: int) -> None:
+    """Give the run the tokenizers of another one."""
+    size = load_tokenizers(run.tokenizer_folder).source.vocabulary_size - 4 + words
+    texts = [" ".join(f"word{number}" for number in range(size))]
+    tokenizer = WordTokenizer.train(texts, size + 4, "keep", "frequency")
+    TokenizerPair(tokenizer, tokenizer).save(run.tokenizer_folder)
+
+
+@pytest.mark.parametrize("words", [0, 3])
+def test_tokenizers_of_another_run_are_refused(run: Run, words: int) -> None:
+    assert read_info(run.weights_folder / "best.safetensors").tokenizer
+    other_tokenizers(run, words)
+    with pytest.raises(TokenizerError, match="is the tokenizer of another model"):
+        TrainedModel.load(run)
+
+
+def test_of_weights_without_a_fingerprint_the_sizes_are_compared(run: Run) -> None:
+    kept = run.tokenizer_folder.rename(run.path / "kept")
+    for file in run.weights_folder.iterdir():
+        info, arrays = read_weights(file)
+        write_weights(file, arrays, run.config(), info.step, info.score, info.loss)
+        assert read_info(file).tokenizer == ""
+    kept.rename(run.tokenizer_folder)
+    assert TrainedModel.load(run, on_warning=pytest.fail).weights
+    other_tokenizers(run, 3)
+    with pytest.raises(TokenizerError, match="is the tokenizer of another model"):
+        TrainedModel.load(run)

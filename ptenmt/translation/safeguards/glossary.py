@@ -56,6 +56,8 @@ class Glossary:
             if len(columns) != 2 or not all(columns):
                 raise DataError(f"{file}, line {number}: not a term and its translation", _HINT)
             term, translation = columns
+            if all(map(_is_mark, term)):
+                raise DataError(f"{file}, line {number}: the term {term} is a mark, not a word", _HINT)
             if terms.setdefault(term, translation) != translation:
                 raise DataError(f"{file}, line {number}: {term!r} has another translation before", "keep one")
         if not terms:
@@ -103,6 +105,11 @@ class Terms(Safeguard):
                 terms.append(term)
         kept = [span for span in entities.values() if not span.overlaps(terms)]
         sentence.spans = tuple(sorted([*kept, *terms], key=lambda span: span.begin))
+
+
+def _is_mark(sign: str) -> bool:
+    """Whether a character is a bracket, a quote, a dash or another mark that only structures a sentence."""
+    return unicodedata.category(sign) in ("Ps", "Pe", "Pi", "Pf", "Pd", "Zs") or sign in ".,;:!?…¿¡'\""
 
 
 def _words(term: str) -> list[str]:

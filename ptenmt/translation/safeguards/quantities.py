@@ -44,6 +44,10 @@ _REGNAL = re.compile(rf"{_ROMAN}(?<=\w\w)|(?<=[a-zà-ÿ] )[IVX]\b(?![.’'-]?\w)
 _NUMBERED = re.compile(rf"\b([nN])\.?[ºo°]\.?[ \u00a0]?({NUMBER})")
 
 
+_SIGNS = re.compile(r"\d|[IVXLCDM](?![a-zà-ÿ])|(?i:ilh[ãõ]|ili[ãõ])")
+"""Every quantity has one of these; few sentences without quantities have."""
+
+
 class Quantity(NamedTuple):
     """A part of a text, and how the target language writes it."""
 
@@ -54,7 +58,7 @@ class Quantity(NamedTuple):
 
 def quantities(text: str, languages: tuple[str, str]) -> list[Quantity]:
     """The quantities of a text, in order; none in other languages than Portuguese, to English."""
-    if languages != _LANGUAGES or text.isupper():
+    if languages != _LANGUAGES or not _SIGNS.search(text) or text.isupper():
         return []
     chosen: list[Quantity] = []
     for quantity in sorted(_all_quantities(text), key=lambda one: (one.begin, -one.end)):

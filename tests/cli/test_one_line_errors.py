@@ -1,0 +1,66 @@
+"""What a machine or a command line lacks is said in a line, never by a traceback."""
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ptenmt.runs import STARTER
+
+FULL = Path("/dev/full")
+needs_full = pytest.mark.skipif(not FULL.exists(), reason="/dev/full is a thing of Linux")
+
+
+@pytest.mark.usefixtures("empty")
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("/", "/ cannot be a run"), ("a" * 300, "File name too long"), (STARTER, "starter is the name of")],
+)
+def test_names_that_no_run_can_have(ptenmt, name: str, reason: str) -> None:
+    assert reason in ptenmt("train", "--config", "demo.yaml", "--run", name, code=1).stderr
+
+
+@needs_full
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["translate", "--help"]])
+def test_help_on_a_full_disk(arguments: list[str]) -> None:
+    with FULL.open("w") as full:
+        command = [sys.executable, "-m", "ptenmt", *arguments]
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (1, "error: cannot write: No space left on device\n")
+
+
+@needs_full
+@pytest.mark.usefixtures("beside")
+def test_an_export_into_a_device(ptenmt) -> None:
+    error = ptenmt("export", "--run", "tiny", "--output", "/dev/null", code=1).stderr
+    assert error.startswith("error: /dev/null is not a folder\n")
+    error = ptenmt("export", "--run", STARTER, "--format", "argos", "--output", str(FULL), code=1).stderr
+    assert error.startswith("error: /dev/full exists and is not an export\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="others do not limit the address space")
+def test_too_little_memory_for_tensorflow(tmp_path: Path) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (1_000_000_000, 1_000_000_000))
+
+    command = [sys.executable, "-m", "ptenmt", "train", "--config", "demo.yaml"]
+    ended = subprocess.run(
+        command, preexec_fn=limit, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("error: cannot load TensorFlow: ")
+    assert ended.stderr.count("\n") == 2
+
+
+@pytest.mark.usefixtures("empty")
+def test_the_starter_cannot_be_averaged(ptenmt) -> None:
+    assert "starter comes without checkpoints" in ptenmt("average", "--run", STARTER, code=1).stderr
+
+
+@pytest.mark.usefixtures("beside")
+def test_a_mark_is_no_term(ptenmt, tmp_path: Path) -> None:
+    (tmp_path / "terms.tsv").write_text("(\tparen\n", encoding="utf-8")
+    answer = ptenmt("translate", "--run", "tiny", "--glossary", str(tmp_path / "terms.tsv"), "a", code=1)
+    assert "the term ( is a mark, not a word" in answer.stderr
