@@ -57,8 +57,7 @@ def export_model(
         format: ``ctranslate2``: a folder that ``ctranslate2.Translator`` opens; ``savedmodel``: one that
             TensorFlow (Serving) loads, text in and text out, with greedy search; ``argos``: a package for
             Argos Translate and LibreTranslate; ``huggingface``: a folder for transformers; ``weights``: a
-            folder with safetensors, the tokenizers, and
-            if TensorFlow is installed, Keras' files.
+            folder with safetensors, the tokenizers, and if TensorFlow is installed, Keras' files.
         quantization: How CTranslate2 stores the weights (formats ``ctranslate2`` and ``argos``).
         output: The folder, or the package's file; by default below the run's ``export/``. Only an earlier
             export is replaced.
