@@ -14,7 +14,7 @@ import yaml
 from ptenmt.config import Config
 from ptenmt.errors import ExportError
 from ptenmt.export.argos import with_preparation
-from ptenmt.model.layouts import hugging_face_name, in_order, interleaving, layer_shapes
+from ptenmt.model.layouts import in_hugging_face, in_order, interleaving, variable_shapes
 from ptenmt.model.positions import positional_encoding
 from ptenmt.runs.history import History
 from ptenmt.runs.trained_model import TrainedModel
@@ -147,15 +147,14 @@ def _weights(trained: TrainedModel, rows: np.ndarray, never: list[int]) -> bytes
 
     order = np.argsort(interleaving(trained.config.model.d_model))
     weights = {path.partition("/")[2]: array for path, array in trained.weights.items()}
-    arrays = {"model.shared.weight": weights["encoder/embedding/tokens/embeddings"][rows][:, order]}
-    bias = weights["final/bias"][rows]
-    bias[never] = _NEVER
-    arrays["final_logits_bias"] = bias[None]
-    for layer, shape in layer_shapes(trained.config.model):
-        first, second = ("kernel", "bias") if len(shape) == 2 else ("gamma", "beta")
-        for part, variable in (("weight", first), ("bias", second)):
-            array = in_order(f"{layer}/{variable}", weights[f"{layer}/{variable}"], order)
-            arrays[f"{hugging_face_name(layer)}.{part}"] = array.T
+    weights["encoder/embedding/tokens/embeddings"] = weights["encoder/embedding/tokens/embeddings"][rows]
+    weights["final/bias"] = weights["final/bias"][rows]
+    weights["final/bias"][never] = _NEVER
+    arrays = {}
+    for path, _ in variable_shapes(trained.config.model, trained.tokenizers.vocabulary_sizes):
+        place, array = in_hugging_face(path), in_order(path, weights[path], order)
+        arrays[place.names[-1]] = array.T if place.is_transposed else array
+    arrays["final_logits_bias"] = arrays["final_logits_bias"][None]
     if trained.config.model.norm == "pre":  # Marian computes them, Pegasus loads them
         positions = positional_encoding(trained.config.model.max_positions, len(order))[:, order]
         for stack in ("encoder", "decoder"):

@@ -7,13 +7,15 @@ in ptenmt needs to know where a run came from.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ptenmt.config import ModelConfig, TokenizerConfig
-from ptenmt.errors import ModelImportError
-from ptenmt.model.layouts import in_order, interleaving, layer_shapes
+from ptenmt.errors import ConfigError, ModelImportError
+from ptenmt.importing.tensors import Tensors
+from ptenmt.model.layouts import Place, in_order, interleaving, variable_shapes
 from ptenmt.tokenizers import SPECIAL_PIECES, TokenizerPair
 from ptenmt.tokenizers.imported import ImportedTokenizer
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
@@ -57,7 +59,7 @@ class Vocabulary:
 
 @dataclass(frozen=True, kw_only=True)
 class ForeignModel:
-    """What another program's files say; arrays are read when they are asked for."""
+    """What another program's files say."""
 
     form: str
     """Such as ``Marian``."""
@@ -66,15 +68,10 @@ class ForeignModel:
     target: Vocabulary
     spm: tuple[bytes, bytes]
     """The SentencePiece models of both languages."""
-    layer: Callable[[str, tuple[int, ...]], dict[str, np.ndarray]]
-    """The variables of a layer, by its path and shape (``ptenmt.model.layouts``)."""
-    embedding: Callable[[str], np.ndarray]
-    """The embedding matrix [V, D] of the ``encoder`` or ``decoder``."""
-    bias: Callable[[], np.ndarray | None]
-    """Of the logits, [V]."""
-    projection: Callable[[], np.ndarray] | None = None
-    """The output projection [D, V], unless embeddings are tied."""
-    has_sines_first: bool = False
+    tensors: Tensors
+    place: Callable[[str], Place]
+    """Where a variable of ptenmt's is, by its path."""
+    has_sines_first: bool = True
     """Whether positions have their sines in the first half of a state and their cosines in the second."""
     languages: tuple[str, str] | None = None
     licence: str = ""
@@ -83,11 +80,12 @@ class ForeignModel:
 
     def tokenizers(self, tag: str = "") -> tuple[TokenizerConfig, TokenizerPair]:
         """The tokenizers, and their options; ``tag`` as for ``ImportedTokenizer``."""
-        vocabulary = self.source.tokens
         if self.source.is_own and self.spm[0] == self.spm[1] and not tag:
             own = SentencePieceTokenizer(self.spm[0])
-            if own.vocabulary == list(vocabulary) == list(self.target.tokens):
-                config = TokenizerConfig(kind="sentencepiece", shared=True, vocabulary_size=len(vocabulary))
+            if own.vocabulary == self.source.tokens == self.target.tokens:
+                config = TokenizerConfig(
+                    kind="sentencepiece", shared=True, vocabulary_size=own.vocabulary_size
+                )
                 return config, TokenizerPair(own, own)
         source = ImportedTokenizer(self.spm[0], self.source.rows()[0], tag)
         target = ImportedTokenizer(self.spm[1], self.target.rows()[0])
@@ -98,27 +96,48 @@ class ForeignModel:
         order = np.arange(self.model.d_model)
         if self.has_sines_first:
             order = interleaving(self.model.d_model)
+        _, source_rows = self.source.rows()
+        _, target_rows = self.target.rows()
         weights: dict[str, np.ndarray] = {}
-
-        def add(path: str, array: np.ndarray) -> None:
+        # The largest variables first, while nothing else is in memory beside their copies.
+        for path, shape in variable_shapes(self.model, (len(self.source.tokens), len(self.target.tokens))):
+            array = self.tensors.get(self.place(path), shape)
+            if path.endswith("embeddings"):
+                array = _gathered(array, source_rows if path.startswith("encoder") else target_rows, 0.0)
+            elif path == "final/kernel":
+                array = _gathered(array.T, target_rows, 0.0).T
+            elif path == "final/bias":
+                array = np.maximum(_gathered(array, target_rows, NEVER), NEVER)
             ordered = in_order(path, array, order)
             weights[f"transformer/{path}"] = np.ascontiguousarray(ordered, dtype=np.float32)
-
-        # The largest first, while nothing else is in memory beside its copies.
-        for stack, vocabulary in (("encoder", self.source), ("decoder", self.target)):
-            if stack == "encoder" or self.model.tied_embeddings != "all":
-                _, rows = vocabulary.rows()
-                add(f"{stack}/embedding/tokens/embeddings", _gathered(self.embedding(stack), rows, 0.0))
-        _, rows = self.target.rows()
-        bias = self.bias()
-        bias = np.zeros(len(self.target.tokens), np.float32) if bias is None else bias
-        add("final/bias", np.maximum(_gathered(bias, rows, NEVER), NEVER))
-        if self.projection is not None:
-            add("final/kernel", _gathered(self.projection().T, rows, 0.0).T)
-        for layer, shape in layer_shapes(self.model):
-            for variable, array in self.layer(layer, shape).items():
-                add(f"{layer}/{variable}", array)
         return weights
+
+
+def model_config(file: Path, *, depths: tuple[int, int], **options: Any) -> ModelConfig:
+    """The section ``model``; ``depths``: blocks of both stacks. Raises ModelImportError for wrong sizes."""
+    encoder, decoder = depths
+    try:
+        return ModelConfig(
+            num_layers=encoder, decoder_layers=None if encoder == decoder else decoder, **options
+        )
+    except ConfigError as error:
+        raise ModelImportError(f"{file}: {error.message}", error.hint) from error
+
+
+def check_architecture(
+    file: Path, found: Mapping[str, Any], expressible: Mapping[str, tuple[Any, ...]]
+) -> None:
+    """Raise ModelImportError for an option of another program with a value that ptenmt cannot express.
+
+    ``expressible`` has the values that it can; the first is that of an option that is not given.
+    """
+    for option, values in expressible.items():
+        value = found.get(option, values[0])
+        if value not in values:
+            known = ", ".join(map(repr, values))
+            raise ModelImportError(
+                f"{file}: ptenmt cannot express {option}={value!r}", f"it knows {option}: {known}"
+            )
 
 
 def _gathered(array: np.ndarray, rows: np.ndarray, missing: float) -> np.ndarray:

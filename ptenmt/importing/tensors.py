@@ -1,7 +1,6 @@
 """Arrays of weights files of other programs, read one at a time, their shapes before their content."""
 
 import json
-import math
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from ptenmt.errors import ModelImportError
+from ptenmt.model.layouts import Place
 
-_LARGEST_TEXT = 1 << 20
-"""Bytes of a config inside a weights file."""
 _PICKLE_HINT = (
     "convert it where you trust it: python -c 'from transformers import AutoModelForSeq2SeqLM as M; "
     'M.from_pretrained("{folder}").save_pretrained("{folder}")\''
@@ -29,23 +27,25 @@ class Tensors:
     shapes: Mapping[str, tuple[int, ...]]
     read: Callable[[str], np.ndarray]
 
-    def get(self, name: str, shape: tuple[int, ...] | None = None) -> np.ndarray:
-        """Read an array, as float32; ModelImportError if it is missing, damaged or of another shape."""
-        found = self.shapes.get(name)
-        if found is None:
-            raise ModelImportError(f"{self.file} has no weight {name}", "it is of another architecture")
-        if shape is not None and _without_ones(found) != _without_ones(shape):
+    def get(self, place: Place, shape: tuple[int, ...]) -> np.ndarray:
+        """Read a variable, as float32; ModelImportError if it is missing, damaged or of another shape."""
+        name = next((name for name in place.names if name in self.shapes), None)
+        if name is None:
+            if place.is_optional:
+                return np.zeros(shape, np.float32)
             raise ModelImportError(
-                f"{self.file}: {name} has the shape {found}, and the model's sizes need {shape}",
+                f"{self.file} has no weight {place.names[-1]}", "it is of another architecture"
+            )
+        rows, *columns = shape[::-1] if place.is_transposed else shape
+        stored, found = (place.num_parts * rows, *columns), self.shapes[name]
+        if _without_ones(found) != _without_ones(stored):
+            raise ModelImportError(
+                f"{self.file}: {name} has the shape {found}, and the model's sizes need {stored}",
                 "the weights and the config are of different models",
             )
         with reading(self.file):
-            array = self.read(name).astype(np.float32, copy=False)
-        return array if shape is None else array.reshape(shape)
-
-    def first(self, *names: str) -> str | None:
-        """The first of these names that the file has."""
-        return next((name for name in names if name in self.shapes), None)
+            array = self.read(name).reshape(stored)[place.part * rows : (place.part + 1) * rows]
+        return (array.T if place.is_transposed else array).astype(np.float32, copy=False)
 
 
 def open_tensors(folder: Path) -> Tensors:
@@ -71,23 +71,14 @@ def open_tensors(folder: Path) -> Tensors:
 def open_npz(file: Path) -> Tensors:
     """Open a file of Marian's; errors as of ``Tensors.get``."""
     with reading(file):
-        archive = zipfile.ZipFile(file)
-        entries = {entry.filename.removesuffix(".npy"): entry for entry in archive.infolist()}
-        unpacked = sum(entry.file_size for entry in archive.infolist())
+        archive: Any = np.load(file)
+        unpacked = sum(entry.file_size for entry in archive.zip.infolist())
         if unpacked > most_unpacked(file):
             raise ValueError(f"it would have {unpacked:,} bytes unpacked")
-        shapes = {}
-        for name, entry in entries.items():
-            with archive.open(entry) as stream:
-                shapes[name], dtype = _npy_header(stream)
-            if entry.file_size > math.prod(shapes[name]) * dtype.itemsize + _LARGEST_TEXT:
-                raise ValueError(f"{name} is larger than its shape says")
-
-    def read(name: str) -> np.ndarray:
-        with archive.open(entries[name]) as stream:
-            return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
-
-    return Tensors(file, shapes, read)
+        shapes = {
+            entry.removesuffix(".npy"): _npy_shape(archive.zip, entry) for entry in archive.zip.namelist()
+        }
+    return Tensors(file, shapes, archive.__getitem__)
 
 
 def most_unpacked(archive: Path) -> int:
@@ -95,11 +86,10 @@ def most_unpacked(archive: Path) -> int:
     return max(1_000_000_000, 4 * archive.stat().st_size)
 
 
-def _npy_header(stream: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    version = np.lib.format.read_magic(stream)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, dtype = read(stream)
-    return shape, dtype
+def _npy_shape(archive: zipfile.ZipFile, entry: str) -> tuple[int, ...]:
+    with archive.open(entry) as stream:
+        np.lib.format.read_magic(stream)
+        return np.lib.format.read_array_header_1_0(stream)[0]
 
 
 def _open_safetensors(file: Path) -> Tensors:

@@ -1,36 +1,111 @@
 """Where other programs keep the weights of a Transformer.
 
-A layer is named by its path in ptenmt, such as ``encoder/block1/self_attention/query``. It has a ``kernel``
-[inputs, outputs] and a ``bias``, or if it is a layer norm, ``gamma`` and ``beta``.
+A variable is named by its path in ptenmt, such as ``encoder/block1/self_attention/query/kernel``. A dense
+layer has a ``kernel`` [inputs, outputs] and a ``bias``, a layer norm ``gamma`` and ``beta``.
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from ptenmt.config import ModelConfig
 
-_ATTENTION = ("query", "key", "value", "output")
-_HUGGING_FACE = {
-    "feed_forward/expand": "fc1",
-    "feed_forward/contract": "fc2",
-    "feed_forward_norm/norm": "final_layer_norm",
+_LAYERS = {
+    "self_attention/query": ("self_attn.q_proj", "self_{}q", "self_attention/linear_0", 0, 3),
+    "self_attention/key": ("self_attn.k_proj", "self_{}k", "self_attention/linear_0", 1, 3),
+    "self_attention/value": ("self_attn.v_proj", "self_{}v", "self_attention/linear_0", 2, 3),
+    "self_attention/output": ("self_attn.out_proj", "self_{}o", "self_attention/linear_1", 0, 1),
+    "self_attention_norm/norm": ("self_attn_layer_norm", "self_Wo_ln_{}", "self_attention/layer_norm", 0, 1),
+    "cross_attention/query": ("encoder_attn.q_proj", "context_{}q", "attention/linear_0", 0, 1),
+    "cross_attention/key": ("encoder_attn.k_proj", "context_{}k", "attention/linear_1", 0, 2),
+    "cross_attention/value": ("encoder_attn.v_proj", "context_{}v", "attention/linear_1", 1, 2),
+    "cross_attention/output": ("encoder_attn.out_proj", "context_{}o", "attention/linear_2", 0, 1),
+    "cross_attention_norm/norm": (
+        "encoder_attn_layer_norm",
+        "context_Wo_ln_{}",
+        "attention/layer_norm",
+        0,
+        1,
+    ),
+    "feed_forward/gate": ("", "", "ffn/linear_0", 0, 1),  # of CTranslate2 alone
+    "feed_forward/expand": ("fc1", "ffn_{}1", "ffn/linear_0", 0, 1),
+    "feed_forward/contract": ("fc2", "ffn_{}2", "ffn/linear_1", 0, 1),
+    "feed_forward_norm/norm": ("final_layer_norm", "ffn_ffn_ln_{}", "ffn/layer_norm", 0, 1),
 }
-_MARIAN = {
-    "feed_forward/expand": ("ffn_W1", "ffn_b1"),
-    "feed_forward/contract": ("ffn_W2", "ffn_b2"),
-    "feed_forward_norm/norm": ("ffn_ffn_ln_scale", "ffn_ffn_ln_bias"),
+"""A block's layers in Hugging Face's Marian and Pegasus, in Marian's files, and in CTranslate2's: there with
+the number of its part of the matrix, and how many parts the matrix has."""
+_TABLES = {
+    "encoder/embedding/tokens/embeddings": (
+        ("model.encoder.embed_tokens.weight", "model.shared.weight"),
+        ("encoder_Wemb", "Wemb"),
+        ("encoder/embeddings_0/weight",),
+    ),
+    "decoder/embedding/tokens/embeddings": (
+        ("model.decoder.embed_tokens.weight", "model.shared.weight"),
+        ("decoder_Wemb", "Wemb"),
+        ("decoder/embeddings/weight",),
+    ),
+    "final/kernel": (("lm_head.weight",), ("decoder_ff_logit_out_W",), ("decoder/projection/weight",)),
+    "final/bias": (("final_logits_bias",), ("decoder_ff_logit_out_b",), ("decoder/projection/bias",)),
 }
-for _own, _theirs, _marians in (
-    ("self_attention", "self_attn", "self"),
-    ("cross_attention", "encoder_attn", "context"),
-):
-    for _part, _letter in zip(_ATTENTION, ("q", "k", "v", "o"), strict=True):
-        _name = "out_proj" if _part == "output" else f"{_letter}_proj"
-        _HUGGING_FACE[f"{_own}/{_part}"] = f"{_theirs}.{_name}"
-        _MARIAN[f"{_own}/{_part}"] = (f"{_marians}_W{_letter}", f"{_marians}_b{_letter}")
-    _HUGGING_FACE[f"{_own}_norm/norm"] = f"{_theirs}_layer_norm"
-    _MARIAN[f"{_own}_norm/norm"] = (f"{_marians}_Wo_ln_scale", f"{_marians}_Wo_ln_bias")
+"""The variables outside of blocks, in the same programs."""
+
+
+class Place(NamedTuple):
+    """Where a variable is in another program's file."""
+
+    names: tuple[str, ...]
+    """The array's name; the first of these that the file has."""
+    is_transposed: bool = False
+    part: int = 0
+    """The variable is one of ``num_parts`` equal parts of the array's rows, counted from 0."""
+    num_parts: int = 1
+    is_optional: bool = False
+    """Whether a model may lack it, which then has zeros."""
+
+
+def in_hugging_face(path: str) -> Place:
+    """A variable's place in Hugging Face's Marian and Pegasus."""
+    layer, variable = path.rsplit("/", 1)
+    if path in _TABLES:
+        return Place(_TABLES[path][0], variable == "kernel", is_optional=path == "final/bias")
+    stack, block, name = _split(layer)
+    owner = f"model.{stack}.layers.{block - 1}.{_LAYERS[name][0]}" if name else f"model.{stack}.layer_norm"
+    suffix = "weight" if variable in ("kernel", "gamma") else "bias"
+    return Place((f"{owner}.{suffix}",), variable == "kernel")
+
+
+def in_marian(path: str) -> Place:
+    """A variable's place in a file of Marian's, whose layer norms are all inside blocks."""
+    layer, variable = path.rsplit("/", 1)
+    if path in _TABLES:
+        return Place(_TABLES[path][1])
+    stack, block, name = _split(layer)
+    part = {"kernel": "W", "bias": "b", "gamma": "scale", "beta": "bias"}[variable]
+    return Place((f"{stack}_l{block}_{_LAYERS[name][1].format(part)}",))
+
+
+def in_ctranslate2(path: str, *, is_gated: bool = False) -> Place:
+    """A variable's place in a file of CTranslate2's; ``is_gated``: its feed-forward layers have a gate."""
+    layer, variable = path.rsplit("/", 1)
+    is_kernel, is_bias = variable == "kernel", variable == "bias"
+    if path in _TABLES:
+        return Place(_TABLES[path][2], is_kernel, is_optional=is_bias)
+    stack, block, name = _split(layer)
+    matrix, part, num_parts = _LAYERS[name][2:] if name else ("layer_norm", 0, 1)
+    if is_gated and name == "feed_forward/expand":
+        matrix = "ffn/linear_0_noact"
+    owner = f"{stack}/layer_{block - 1}/{matrix}" if name else f"{stack}/{matrix}"
+    return Place(
+        (f"{owner}/{'weight' if is_kernel else variable}",), is_kernel, part, num_parts, is_optional=is_bias
+    )
+
+
+def _split(layer: str) -> tuple[str, int, str]:
+    """The stack, the block, and the layer's name in it; 0 and nothing for a norm at the end of the stack."""
+    stack, block, *name = layer.split("/")
+    return stack, int(block.removeprefix("block")) if name else 0, "/".join(name)
 
 
 def layer_shapes(config: ModelConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
@@ -59,22 +134,21 @@ def layer_shapes(config: ModelConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
             yield f"{stack}/norm", (width,)
 
 
-def hugging_face_name(layer: str) -> str:
-    """A layer's name in Hugging Face's Marian and Pegasus, without ``.weight`` and ``.bias``."""
-    stack, block, rest = _split(layer)
-    return f"model.{stack}.layers.{block - 1}.{_HUGGING_FACE[rest]}" if rest else f"model.{stack}.layer_norm"
-
-
-def marian_names(layer: str) -> tuple[str, str]:
-    """The names of a layer's kernel or gamma, and of its bias or beta, in a file of Marian's."""
-    stack, block, rest = _split(layer)
-    first, second = _MARIAN[rest]
-    return f"{stack}_l{block}_{first}", f"{stack}_l{block}_{second}"
-
-
-def _split(layer: str) -> tuple[str, int, str]:
-    stack, block, *rest = layer.split("/")
-    return stack, int(block.removeprefix("block")) if rest else 0, "/".join(rest)
+def variable_shapes(
+    config: ModelConfig, vocabulary_sizes: tuple[int, int]
+) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """All variables and their shapes, the largest first."""
+    source, target = vocabulary_sizes
+    yield "encoder/embedding/tokens/embeddings", (source, config.d_model)
+    if config.tied_embeddings != "all":
+        yield "decoder/embedding/tokens/embeddings", (target, config.d_model)
+    if config.tied_embeddings == "none":
+        yield "final/kernel", (config.d_model, target)
+    yield "final/bias", (target,)
+    for layer, shape in layer_shapes(config):
+        first, second = ("kernel", "bias") if len(shape) == 2 else ("gamma", "beta")
+        yield f"{layer}/{first}", shape
+        yield f"{layer}/{second}", shape[-1:]
 
 
 def interleaving(d_model: int) -> np.ndarray:

@@ -59,7 +59,7 @@ def make_app(
     async def spec() -> JSONResponse:
         return JSONResponse(app.openapi())
 
-    limited = RequestMiddleware(app, service.limits, service.metrics, prefix, hosts)
+    limited = RequestMiddleware(app, service.limits, service.metrics, service.keys, prefix, hosts)
     return _with_origins(limited, origins) if origins else limited  # outermost: other pages can read refusals
 
 

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ptenmt._version import __version__
-from ptenmt.server.limits import CLIENT_GONE, Limits, Refusal, shutting_down
+from ptenmt.server.limits import CLIENT_GONE, Keys, Limits, Refusal, shutting_down
 from ptenmt.server.schemas import ModelAnswer
 
 logger = logging.getLogger("ptenmt.server.access")
@@ -101,12 +101,20 @@ class RequestMiddleware:
     """Limits, counts, times and logs requests, and adds security headers to the responses.
 
     Clients see the server below the path ``prefix``; requests may name these ``hosts``, or any if none.
+    Probes, and ``/metrics`` if it needs a key, answer for any: Prometheus names a pod by its address.
     """
 
     def __init__(
-        self, app: ASGIApp, limits: Limits, metrics: Metrics, prefix: str = "", hosts: Sequence[str] = ()
+        self,
+        app: ASGIApp,
+        limits: Limits,
+        metrics: Metrics,
+        keys: Keys,
+        prefix: str = "",
+        hosts: Sequence[str] = (),
     ) -> None:
-        self._app, self._limits, self._metrics, self._prefix = app, limits, metrics, prefix
+        self._app, self._limits, self._metrics, self._keys = app, limits, metrics, keys
+        self._prefix = prefix
         self._hosts = {host.lower() for host in hosts}
         self._num_active, self._gate = 0, asyncio.Lock()
 
@@ -125,6 +133,7 @@ class RequestMiddleware:
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
+                headers.update(_closing(scope))
             await send(message)
 
         self._num_active += 1
@@ -152,7 +161,8 @@ class RequestMiddleware:
         if self._num_active > self._limits.requests:
             raise Refusal("too busy: too many requests at a time", 503, retry_after=1)
         host = re.sub(r":\d*$", "", Headers(scope=scope).get("host", "")).lower()
-        if self._hosts and host not in self._hosts and scope["path"] not in _PROBES:
+        is_open = scope["path"] in _PROBES or (scope["path"] == "/metrics" and self._keys.are_required)
+        if self._hosts and host not in self._hosts and not is_open:
             raise Refusal("this server does not answer requests for this host; see --allowed-host")
 
     def _record(self, scope: Scope, method: str, status: int, seconds: float) -> None:
@@ -214,6 +224,13 @@ def error_response(scope: Scope, refusal: Refusal) -> JSONResponse:
     """The response to a refused request, in LibreTranslate's format, or in DeepL's on its routes."""
     name = "message" if scope["path"].startswith(f"{scope['root_path']}/v2/") else "error"
     return JSONResponse({name: refusal.message}, refusal.status, refusal.headers)
+
+
+def _closing(scope: Scope) -> dict[str, str]:
+    """The header after a request whose end is ambiguous: another may hide in it (RFC 9112, section 6.1)."""
+    headers = Headers(scope=scope)
+    is_ambiguous = "transfer-encoding" in headers and "content-length" in headers
+    return {"connection": "close"} if is_ambiguous else {}
 
 
 def _too_large() -> Refusal:

@@ -8,7 +8,21 @@ Text = Annotated[str, Field(examples=["Ela não tem tempo."])]
 Language = Annotated[str, Field(min_length=1, max_length=35)]
 Source = Annotated[Language, Field(description="Language code, or auto.", examples=["pt"])]
 Target = Annotated[Language, Field(description="Language code.", examples=["en"])]
+Tags = Annotated[
+    tuple[str, ...],
+    BeforeValidator(
+        lambda given: [
+            tag for part in ([given] if isinstance(given, str) else given) for tag in part.split(",")
+        ]
+    ),
+]
+"""Names of elements, as a list or separated by commas."""
 Format = Annotated[Literal["text", "html", "xml"], BeforeValidator(lambda given: given or "text")]
+
+
+def _switch(given: Any) -> Any:
+    """A switch as DeepL's clients write it: true, 1 or "1"."""
+    return str(int(given)) if isinstance(given, int) else given
 
 
 class WithKey(BaseModel):
@@ -51,6 +65,17 @@ class DeepLRequest(TranslateRequest):
     )
     format: Format = Field("text", validation_alias="tag_handling")
     glossary: str | None = Field("", validation_alias="glossary_id", description="Name of a glossary.")
+    split_sentences: Annotated[Literal["0", "1", "nonewlines"], BeforeValidator(_switch)] = Field(
+        "1", description="0: only at line breaks; nonewlines: not at line breaks."
+    )
+    ignore_tags: Tags = Field((), description="XML elements that are not translated.")
+    splitting_tags: Tags = Field((), description="XML elements that separate sentences.")
+    non_splitting_tags: Tags = Field((), description="XML elements that separate no sentences.")
+    outline_detection: bool = Field(True, description="Whether other XML elements may separate sentences.")
+    formality: str | None = Field(None, description="Refused, unless it is default or begins with prefer_.")
+    model_type: str | None = Field(None, description="Refused if it is quality_optimized.")
+    style_id: str | None = Field(None, description="Refused.")
+    custom_instructions: str | list[str] | None = Field(None, description="Refused.")
 
 
 class DeepLLanguagesRequest(WithKey):

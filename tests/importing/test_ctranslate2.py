@@ -183,7 +183,7 @@ WHISPER = struct.pack("<IH", 6, 12) + b"WhisperSpec\0" + struct.pack("<II", 3, 0
     ("change", "message"),
     [
         (changed("encoder/activation", 1), "express activation"),
-        (changed("encoder/scale_embeddings", 0), "express scale_embeddings=false"),
+        (changed("encoder/scale_embeddings", 0), "express scale_embeddings=False"),
         (changed("decoder/alibi", 1), "express decoder/alibi"),
         (broken("sentencepiece.model", None), "has no SentencePiece model"),
         (lambda folder: (folder / "sentencepiece.model").rename(folder / "bpe.model"), "by BPE, not by"),

@@ -4,7 +4,7 @@ import json
 import re
 import shutil
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from ptenmt.config import DecodingConfig
 from ptenmt.errors import ExportError, ModelImportError, PtenmtError, RunError, TokenizerError
 from ptenmt.importing.run import import_model
 from ptenmt.model.ctranslate2_model import convert
-from ptenmt.model.layouts import hugging_face_name, layer_shapes
+from ptenmt.model.layouts import in_hugging_face, variable_shapes
 from ptenmt.runs import Run
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import END, PAD, SPECIAL_PIECES, START, UNK, suppressed_ids
@@ -246,7 +246,7 @@ def without(*names: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
     return lambda found: {name: value for name, value in found.items() if name not in names}
 
 
-QUERY = hugging_face_name("decoder/block1/cross_attention/query") + ".weight"
+(QUERY,) = in_hugging_face("decoder/block1/cross_attention/query/kernel").names
 
 
 @pytest.mark.parametrize(
@@ -349,9 +349,9 @@ def test_it_has_no_savedmodel(tmp_path: Path):
         export_model(run, format="savedmodel", output=tmp_path / "new")
 
 
-def test_every_layer_has_a_name_in_hugging_faces_file(tmp_path: Path):
+def test_every_variable_has_a_name_in_hugging_faces_file(tmp_path: Path):
     weights = safetensors.numpy.load_file(MODEL / "model.safetensors")
-    run = import_model(MODEL, tmp_path / "run")
-    names: Sequence[str] = [hugging_face_name(layer) for layer, _ in layer_shapes(run.config().model)]
-    expected = {f"{name}.{part}" for name in names for part in ("weight", "bias")}
-    assert expected == weights.keys() - {"model.shared.weight", "final_logits_bias"}
+    trained = TrainedModel.load(import_model(MODEL, tmp_path / "run"))
+    paths = [*variable_shapes(trained.config.model, trained.tokenizers.vocabulary_sizes)]
+    assert {in_hugging_face(path).names[-1] for path, _ in paths} == weights.keys()
+    assert {f"transformer/{path}" for path, _ in paths} == trained.weights.keys()

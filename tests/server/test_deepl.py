@@ -1,5 +1,6 @@
 """DeepL's routes, with its own client if it is installed, and Immersive Translate's format."""
 
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,9 @@ def test_requests_as_in_deepls_documentation(serve, tmp_path: Path) -> None:
         assert translated(text=["<b>o gato</b>"], source_lang="PT-BR", tag_handling="xml") == [
             ("<b>O GATO</b>", "PT")
         ]
-        assert translated(text="o gato", source_lang="PT", glossary_id="animals", formality="more") == [
-            ("O Katze", "PT")
-        ]
+        assert translated(
+            text="o gato", source_lang="PT", glossary_id="animals", formality="prefer_more"
+        ) == [("O Katze", "PT")]
         form = {"text": ["o gato", "a mãe"], "target_lang": "EN", "source_lang": "PT"}
         answer = requests.post(f"{served.url}/v2/translate", data=form, headers=header, timeout=120).json()
         assert [each["text"] for each in answer["translations"]] == ["O GATO", "A MÃE"]
@@ -69,6 +70,9 @@ def test_errors_are_as_described(served) -> None:
         ("<a:b>o gato</a:b> & a&nbsp;mãe < <!-- c -->1", "<a:b>O GATO</a:b> &amp; A MÃE &lt; <!-- c -->1"),
         ("<?xml version='1.0'?><title>o gato</title>", "<?xml version='1.0'?><title>O GATO</title>"),
         ("12 <b/>", "12 <b/>"),
+        ('o gato <x id="4"></x>?', 'O GATO <x id="4"></x>?'),
+        ('<x id="1"/> bebe <x id="2"></x> leite', '<x id="1"/> BEBE <x id="2"></x> LEITE'),
+        ("o <!-- <x></x> -->gato<x></x> bebe", "O <!-- <x></x> -->GATO<x></x> BEBE"),
     ],
 )
 def test_xml_keeps_its_elements(served, given: str, expected: str) -> None:
@@ -90,6 +94,62 @@ def test_xml_that_is_not_well_formed_is_refused(served, given: str) -> None:
     assert "not well-formed" in served.refused("/v2/translate", 400, json=body)
 
 
+@pytest.mark.parametrize(
+    ("options", "given", "expected"),
+    [
+        ({"ignore_tags": "c,d"}, "o <c>gato</c> bebe <d>a</d>", "O <c>gato</c> BEBE <d>a</d>"),
+        ({"ignore_tags": ["c"]}, "<p>o gato</p><c>a mãe</c>", "<p>O GATO</p><c>a mãe</c>"),
+        ({"splitting_tags": "s"}, "<p>o gato<s/>a mãe</p>", "<p>O GATO<s/>A MÃE</p>"),
+        ({"outline_detection": "0"}, "<p>o </p><p>gato</p>", "<p>O</p> <p>GATO</p>"),
+    ],
+)
+def test_tags_have_the_roles_that_a_request_gives_them(
+    served, options: Any, given: str, expected: str
+) -> None:
+    body = {"text": given, "source_lang": "PT", "target_lang": "EN", "tag_handling": "xml", **options}
+    assert served.post("/v2/translate", **body)["translations"][0]["text"] == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "expected"),
+    [
+        ("<p>o</p><p>gato</p>", {}, ["o", "gato"]),
+        ("<p>o</p><p>gato</p>", {"non_splitting_tags": "p"}, ["ogato"]),
+        ("<p>o</p><p>gato</p>", {"outline_detection": False}, ["ogato"]),
+        ("o gato<s/>a mãe", {"splitting_tags": ["s"]}, ["o gato", "a mãe"]),
+        ("o gato. A mãe.", {"tag_handling": ""}, ["o gato.", "A mãe."]),
+        ("o gato. A mãe.", {"tag_handling": "", "split_sentences": 0}, ["o gato. A mãe."]),
+        ("o gato.\nA mãe", {"tag_handling": "", "split_sentences": False}, ["o gato.", "A mãe"]),
+        ("o gato\nbebe", {"tag_handling": "", "split_sentences": "nonewlines"}, ["o gato bebe"]),
+    ],
+)
+def test_sentences_are_split_as_a_request_says(
+    serve, given: str, options: dict[str, Any], expected: list[str]
+) -> None:
+    body = {"text": given, "source_lang": "PT", "target_lang": "EN", "tag_handling": "xml", **options}
+    with serve() as served:
+        served.post("/v2/translate", **body)
+        assert {*chain(*served.engine.begun)} == {*expected}  # once more for the alignment
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"formality": "less"},
+        {"model_type": "quality_optimized"},
+        {"style_id": "a"},
+        {"custom_instructions": ["a"]},
+    ],
+)
+def test_what_cannot_be_honoured_is_refused_as_deepl_does(served, options: dict[str, Any]) -> None:
+    body = {"text": "o gato", "source_lang": "PT", "target_lang": "EN", **options}
+    (name,) = options
+    assert (
+        served.refused("/v2/translate", 400, json=body)
+        == f"'{name}' is not supported for given 'target_lang'"
+    )
+
+
 def test_immersive_translates_lists(serve, tmp_path: Path) -> None:
     key = add_key(tmp_path / "keys.txt", "alice")
     body = {"source_lang": "auto", "target_lang": "en", "text_list": [TEXT, "the cat has no time at all"]}
@@ -104,7 +164,9 @@ def test_immersive_translates_lists(serve, tmp_path: Path) -> None:
 def test_deepls_own_client(served) -> None:
     deepl = pytest.importorskip("deepl")
     client = deepl.Translator("key", server_url=served.url)
-    result = client.translate_text([TEXT, "a mãe"], source_lang="PT", target_lang="EN-US", formality="more")
+    result = client.translate_text(
+        [TEXT, "a mãe"], source_lang="PT", target_lang="EN-US", formality="prefer_more"
+    )
     assert [each.text for each in result] == [TEXT.upper(), "A MÃE"]
     assert client.translate_text(TEXT, target_lang="EN-GB").detected_source_lang == "PT"
     html = client.translate_text("<p>o gato</p>", target_lang="EN-US", tag_handling="html", source_lang="PT")

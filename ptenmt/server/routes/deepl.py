@@ -1,12 +1,16 @@
 """DeepL's routes, and Immersive Translate's list format, which has nearly the same fields."""
 
+import math
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request
 
 from ptenmt.data.text import language_name
 from ptenmt.server import schemas
-from ptenmt.server.routes.libretranslate import translate_texts
+from ptenmt.server.documents.html import xml_roles
+from ptenmt.server.limits import Refusal
+from ptenmt.server.routes.libretranslate import TextReading, translate_texts
 from ptenmt.server.service import SharedService, bearer_token
 
 router = APIRouter(
@@ -17,9 +21,21 @@ router = APIRouter(
 @router.post("/immersive", include_in_schema=False)
 @router.post("/v2/translate", openapi_extra=schemas.body_of(schemas.DeepLRequest))
 async def translate(request: Request, service: SharedService) -> dict[str, list[dict[str, Any]]]:
-    """Translate texts as DeepL's API does; of its options some are ignored."""
+    """Translate texts as DeepL's API does; its options that do not affect a translation here are ignored."""
     body = await service.read(request, schemas.DeepLRequest)
-    texts, answer = await translate_texts(request, service, body)
+    _refuse_unsupported(body)
+    if body.split_sentences == "nonewlines" and body.format == "text":
+        texts = [body.q] if isinstance(body.q, str) else body.q
+        body = body.model_copy(update={"q": [text.replace("\n", " ") for text in texts]})
+    roles = partial(
+        xml_roles,
+        ignored=body.ignore_tags,
+        splitting=body.splitting_tags,
+        inline=body.non_splitting_tags,
+        has_outline=body.outline_detection,
+    )
+    reading = TextReading(roles, body.split_sentences != "0")
+    texts, answer = await translate_texts(request, service, body, reading)
     detected = [detection.language for detection in answer.get("detectedLanguage", [])]
     if not detected:
         detected = [body.source] * len(texts)
@@ -29,10 +45,21 @@ async def translate(request: Request, service: SharedService) -> dict[str, list[
             "detected_source_language": language.upper(),
             "detected_source_lang": language,  # for Immersive Translate
             "billed_characters": len(text),
+            **({"model_type_used": "latency_optimized"} if body.model_type else {}),
         }
         for text, translation, language in zip(texts, answer["translatedText"], detected, strict=True)
     ]
     return {"translations": translations}
+
+
+def _refuse_unsupported(body: schemas.DeepLRequest) -> None:
+    """Refuse what these models cannot do, as DeepL does for languages in which it cannot do it."""
+    given = {"style_id": body.style_id, "custom_instructions": body.custom_instructions}
+    given["formality"] = body.formality if body.formality in ("more", "less") else None
+    given["model_type"] = body.model_type if body.model_type == "quality_optimized" else None
+    for name, value in given.items():
+        if value:
+            raise Refusal(f"'{name}' is not supported for given 'target_lang'")
 
 
 @router.post("/v2/languages")
@@ -47,6 +74,10 @@ async def languages(request: Request, service: SharedService) -> list[dict[str, 
 @router.post("/v2/usage")
 @router.get("/v2/usage")
 async def usage(request: Request, service: SharedService) -> dict[str, int]:
-    """Return the characters that were translated since the start; there is no limit."""
+    """Return the characters of the key's quota, or without one those translated since the start."""
     service.check_key(request, bearer_token(request))
+    quota = request.scope["owner"].characters
+    if quota.size:
+        quota.spend(0)  # what has come back meanwhile
+        return {"character_count": math.ceil(quota.size - quota.num_left), "character_limit": quota.size}
     return {"character_count": service.metrics.num_characters, "character_limit": 10**12}

@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
@@ -103,12 +103,22 @@ def _texts_of(request: Request, service: Service, body: schemas.DetectRequest) -
     return texts
 
 
+@dataclass(frozen=True)
+class TextReading:
+    """How texts are read: the roles of XML's nodes, and whether lines are split into sentences."""
+
+    xml_roles: Callable[[Any], dict[Any, str]] = xml_roles
+    split_sentences: bool = True
+
+
 async def translate_texts(
-    request: Request, service: Service, body: schemas.TranslateRequest
+    request: Request, service: Service, body: schemas.TranslateRequest, reading: TextReading = TextReading()
 ) -> tuple[list[str], dict[str, list[Any]]]:
     """The texts, and the fields of the answer with an entry for each text; refuses too many of them."""
     texts = _texts_of(request, service, body)
-    return texts, await service.answer(request, lambda models: _translate(service, models, body, texts))
+    return texts, await service.answer(
+        request, lambda models: _translate(service, models, body, reading, texts)
+    )
 
 
 @dataclass
@@ -160,10 +170,14 @@ class _Text:
 
 
 def _translate(
-    service: Service, models: RequestModels, body: schemas.TranslateRequest, sources: list[str]
+    service: Service,
+    models: RequestModels,
+    body: schemas.TranslateRequest,
+    reading: TextReading,
+    sources: list[str],
 ) -> dict[str, list[Any]]:
     """The fields of the answer, with an entry for each text."""
-    texts = [_read_text(service, body, source) for source in sources]
+    texts = [_read_text(service, body, reading, source) for source in sources]
     if body.source == "auto":
         for text in texts:
             text.language = service.detect_source(" ".join(map(text_of, text.parts)), body.target)
@@ -173,14 +187,15 @@ def _translate(
         for text in texts:
             text.route = route
     for route in filter(None, dict.fromkeys(text.route for text in texts)):
-        _translate_by_route(service, models, body, route, [text for text in texts if text.route == route])
+        alike = [text for text in texts if text.route == route]
+        _translate_by_route(service, models, body, reading, route, alike)
     return _answer(body, texts)
 
 
-def _read_text(service: Service, body: schemas.TranslateRequest, source: str) -> _Text:
+def _read_text(service: Service, body: schemas.TranslateRequest, reading: TextReading, source: str) -> _Text:
     if body.format == "text":
         return _Text(source, None, [[(source, ())]])
-    roles = xml_roles if body.format == "xml" else None
+    roles = reading.xml_roles if body.format == "xml" else None
     markup = Html(source, _languages(service, body), roles=roles)
     return _Text(source, markup, markup.texts)
 
@@ -189,6 +204,7 @@ def _translate_by_route(
     service: Service,
     models: RequestModels,
     body: schemas.TranslateRequest,
+    reading: TextReading,
     route: Route,
     texts: list[_Text],
 ) -> None:
@@ -199,6 +215,7 @@ def _translate_by_route(
         max_sentences=service.limits.sentences,
         count=1 + body.alternatives,
         with_confidence=body.confidence,
+        split_sentences=reading.split_sentences,
     )
     first = 0
     for text in texts:
@@ -221,7 +238,7 @@ def _answer(body: schemas.TranslateRequest, texts: list[_Text]) -> dict[str, lis
     ranked = [text.ranked for text in texts]
     answer["translatedText"] = [best for best, *_ in ranked]
     if body.alternatives:
-        answer["alternatives"] = [others for _, *others in ranked]
+        answer["alternatives"] = [list(filter(str.strip, others)) for _, *others in ranked]
     return answer
 
 
@@ -317,7 +334,7 @@ async def _translate_document(
 ) -> bytes:
     glossary = service.glossary(body.glossary)
     document, texts = await service.in_document_thread(_parse, service, body, name, content)
-    request.state.characters = sum(map(len, texts))
+    service.count_characters(request, sum(map(len, texts)))
     if body.source == "auto":
         detected = await service.in_document_thread(service.detect_source, " ".join(texts), body.target)
         route = service.route(detected.language, body.target)
@@ -326,7 +343,9 @@ async def _translate_document(
     if not route:
         return content
     _, moved = await service.run(
-        lambda models: models.translate(route, document.texts, glossary=glossary), is_document=True
+        request,
+        lambda models: models.translate(route, document.texts, glossary=glossary),
+        is_document=True,
     )
     return await service.in_document_thread(document.with_texts, [best for best, *_ in moved])
 

@@ -83,16 +83,16 @@ def test_what_is_no_text_stays_as_it_is(page: Browser):
 
 
 def test_a_long_text_can_be_stopped_and_goes_on(page: Browser):
-    text = " ".join(f"Eu vi {number} gatos na rua." for number in range(2, 8))
+    text = " ".join(f"Eu vi {number} gatos na rua." for number in range(2, 18))
     code = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'))"
     page.script(code, page["source"], text)
     page.until(lambda: page["stop"].is_displayed())
     page["stop"].click()
     page.until(lambda: page["target-pane"].get_attribute("aria-busy") == "false")
-    assert page["status"].text.endswith("of 6 sentences")
+    assert page["status"].text.endswith("of 16 sentences")
     page["stop"].click()
     page.until(lambda: page["copy"].is_displayed(), 60)
-    assert all(str(number) in page["target"].text for number in range(2, 8))
+    assert all(str(number) in page["target"].text for number in range(2, 18))
 
 
 def test_it_asks_nobody_for_anything(page: Browser, file: Path):
