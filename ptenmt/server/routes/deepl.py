@@ -7,8 +7,8 @@ from typing import Any
 from fastapi import APIRouter, Request
 
 from ptenmt.data.text import language_name
+from ptenmt.documents.html import xml_roles
 from ptenmt.server import schemas
-from ptenmt.server.documents.html import xml_roles
 from ptenmt.server.limits import Refusal
 from ptenmt.server.routes.libretranslate import TextReading, translate_texts
 from ptenmt.server.service import SharedService, bearer_token
