@@ -77,6 +77,8 @@ class ForeignModel:
     licence: str = ""
     decoding: Mapping[str, Any] = field(default_factory=dict)
     """Options of the section ``decoding`` that the model comes with."""
+    exported: Mapping[str, Any] = field(default_factory=dict)
+    """What ptenmt's own exports say, ``ptenmt.runs.SEARCH_FACTS`` among it."""
 
     def tokenizers(self, tag: str = "") -> tuple[TokenizerConfig, TokenizerPair]:
         """The tokenizers, and their options; ``tag`` as for ``ImportedTokenizer``."""
