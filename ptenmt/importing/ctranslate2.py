@@ -61,8 +61,7 @@ def read_ctranslate2(folder: Path) -> ForeignModel:
         place=partial(in_ctranslate2, is_gated=model.activation == "swiglu"),
         has_sines_first=_has_sines_first(tensors, model),
         languages=(languages[0], languages[1]) if all(languages) else None,
-        exported=exported,
-        licence=str(metadata.get("license", "")),
+        exported={"licence": str(metadata.get("license", "")), **exported},
     )
 
 

@@ -78,7 +78,7 @@ def import_model(
         )
         files = [path] if path.is_file() else sorted(file for file in folder.rglob("*") if file.is_file())
         weights = model.weights()
-        stated = licence or model.licence or _stated_licence(folder)
+        stated = licence or model.exported.get("licence") or _stated_licence(folder)
         facts = {
             "licence": stated,
             "imported_from": {

@@ -279,10 +279,12 @@ class Run:
         self._write_facts(own | facts | own | kept)
         write_text(self.path / "config.yaml", dump_config(config))
 
-    def search_facts(self) -> dict[str, Any]:
-        """Those of ``SEARCH_FACTS`` that are recorded, for an export: importing it records them again."""
-        facts = self.facts()
-        return {name: facts[name] for name in SEARCH_FACTS if name in facts}
+    def exported_facts(self) -> dict[str, Any]:
+        """What exports say, for importing them: ``SEARCH_FACTS``, and the licence as far as it is known."""
+        facts, origin = self.facts(), self.record().imported_from or {}
+        demo = "Apache-2.0" if self.config().data.source == "demo" else ""
+        licence = facts.get("licence") or origin.get("licence") or demo
+        return {"licence": licence} | {name: facts[name] for name in SEARCH_FACTS if name in facts}
 
     def record_alignment_layer(self, layer: int) -> None:
         """Add to ``run.json`` which layer aligns words, see ``TrainedModel``; raises OutputError."""

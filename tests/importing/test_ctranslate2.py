@@ -115,7 +115,8 @@ def test_a_run_of_our_own_translates_as_before_with_safeguards(form: Any, tmp_pa
         Translator.load(each, threads=1).with_options(max_length=12).translate(texts) for each in (again, run)
     )
     assert [each.text for each in found] == [each.text for each in expected]
-    assert again.search_facts() == run.search_facts()
+    assert again.exported_facts() == run.exported_facts()
+    assert again.record().licence == "Apache-2.0"  # the demo corpus'
     assert again.config().data.augment.placeholders > 0
 
 
