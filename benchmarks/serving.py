@@ -8,12 +8,14 @@
   the first load again for some seconds, which must be as fast as before
 - reload: that load once more, while the server reloads its models every two seconds (SIGHUP)
 
-With --second, the server has two runs, and every other request is for the second one.
+With --second, the server has two runs, and every other request is for the second one. With --fairness, only
+this is measured: two clients send 5,000 characters again and again, a third one short sentence after another.
 
 The clients are one process on the same cores; its CPU use is reported separately.
 
     python benchmarks/serving.py --run DIR/base [--data-dir DIR] [--seconds 180]
     python benchmarks/serving.py --run DIR/pt-en --input pt --second DIR/en-pt --second-input en
+    python benchmarks/serving.py --run starter --fairness --seconds 30
 """
 
 import argparse
@@ -47,6 +49,15 @@ RELOAD_EVERY = 2.0
 SPAN = 10
 """Seconds over which memory is averaged."""
 SHARES = (0.5, 0.95, 0.99)
+SENTENCE = "Ela não tem tempo."
+GREEDY = {
+    "nobody": "",
+    "#a": "#a" * 2500,
+    "a@": "a@" * 2500,
+    "o gato": "o gato " * 714,
+    "prose": ("Ela não tem tempo para ler o livro que lhe deram ontem na escola. " * 80)[:5000],
+}
+"""What two clients send again and again while a third sends the sentence."""
 
 
 class Server(NamedTuple):
@@ -98,6 +109,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--input", help="a file of sentences, instead of the run's test pairs")
     parser.add_argument("--second", help="another trained run, served beside the first")
     parser.add_argument("--second-input", help="a file of sentences for it")
+    parser.add_argument("--fairness", action="store_true", help="measure only a client beside greedy ones")
     parser.add_argument("--sentences", type=int, help="use only the first N")
     parser.add_argument("--clients", type=int, default=64, help="concurrent clients (default: 64)")
     parser.add_argument("--seconds", type=float, default=180, help="duration of the load (default: 180)")
@@ -243,9 +255,36 @@ def memory_criteria(memory: list[float]) -> Iterator[Criterion]:
         log(f"memory, every second, after the first third: {min(settled):.0f} to {max(settled):.0f} MB")
 
 
+def measure_fairness(options: argparse.Namespace) -> None:
+    """Print the latencies of one client's short sentences, alone and beside two clients with long texts."""
+    rows, worst = [["beside", "requests", *(f"p{share * 100:.0f}, ms" for share in SHARES)]], 0.0
+    pair = languages(options.run)
+    with serving(options) as server:
+        modest = Workload(server.port, [(SENTENCE, *pair)])
+        in_process(closed_loop, modest, 1, 2)
+        for name, text in GREEDY.items():
+            greedy = Workload(server.port, [(text, *pair)])
+            clients = threading.Thread(
+                target=in_process, args=(closed_loop, greedy, 2 if text else 0, options.seconds)
+            )
+            clients.start()
+            time.sleep(1)
+            load = in_process(closed_loop, modest, 1, options.seconds - 2)
+            clients.join()
+            worst = max(worst, load.percentile(0.95))
+            latencies = (f"{1000 * load.percentile(share):,.0f}" for share in SHARES)
+            rows.append([name, f"{len(load.latencies):,}", *latencies])
+    print_table(rows)
+    print_criteria([at_most("the sentence, p95", worst, 1.0, "{:.2f} s")])
+
+
 def main() -> None:
     options = parse()
     hide_gpus()
+    if options.fairness:
+        print(f"{describe(None)}\n{same_command(for_page=True)}", flush=True)
+        measure_fairness(options)
+        return
     with tempfile.TemporaryDirectory() as folder:
         print(f"{describe(None)}\n{same_command(for_page=True)}", flush=True)
         requests, rates = [], []

@@ -18,6 +18,7 @@ from ptenmt.data.corpora import fetch_corpora, list_corpora
 from ptenmt.data.corpus import fetch_data, fetch_sources, load_corpus
 from ptenmt.data.lexicon import Lexicon, read_dictionary
 from ptenmt.data.readers import read_lines, read_pairs
+from ptenmt.data.sides import suspicions
 from ptenmt.errors import ConfigError
 from ptenmt.evaluation.report import check_report_file, write_data_report
 from ptenmt.evaluation.tables import data_tables
@@ -124,6 +125,8 @@ def data(
         check_report_file(report)
     _fetch(screen, settings.data)
     with screen.working("reading and filtering the pairs"):
+        for suspicion in suspicions(settings.data):
+            screen.warn(suspicion)
         reports = load_corpus(settings.data, settings.seed).reports
     print_tables(data_tables(reports))
     if report is not None:

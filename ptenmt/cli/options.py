@@ -186,7 +186,10 @@ Threads = Annotated[
 ]
 Resume = Annotated[
     bool,
-    typer.Option("--resume", help="Resume an interrupted --output; progress is saved every 2,048 lines."),
+    typer.Option(
+        "--resume",
+        help="Resume an interrupted --output; progress is saved every 2,048 lines, or fewer if long.",
+    ),
 ]
 BeamSize = Annotated[
     int | None,

@@ -349,9 +349,10 @@ def export(
 
     Args:
         form: ctranslate2; savedmodel for TensorFlow (Serving), text in and text out; argos for Argos
-            Translate and LibreTranslate; huggingface for transformers; weights for any framework.
+            Translate and LibreTranslate; huggingface for transformers; web for a page that translates in a
+            browser, without a server; weights for any framework.
         quantization: How weights are stored (ctranslate2, argos): int8 is the smallest and fastest.
-        output: A folder, or for argos a file; an export that is there is replaced.
+        output: A folder, or for argos and web a file; an export that is there is replaced.
     """
     with silent_libraries(screen) as warn:  # log lines of TensorFlow and SentencePiece
         exported = export_model(

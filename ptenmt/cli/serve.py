@@ -10,8 +10,10 @@ Args:
     add_key: Do not serve: create a key for NAME, add its hash to --keys, and print the key.
     glossary: Terms and their translations, a pair a line, separated by a tab, which requests may name as
         the file without its ending; may be given several times.
+    glossaries: Let clients store glossaries, by DeepL's API, in this folder.
     requests_per_minute: Maximum requests a minute of each key, unless the file of keys has another number for
-        it.
+        it; without keys, of each client's address.
+    characters_per_day: Maximum characters a day, likewise.
     allowed_host: Answer only requests to this host, as in their Host header; may be given several times.
     allow_origin: Allow web pages of this origin (CORS), such as https://example.org, or * for all; may be
         given several times.
@@ -66,7 +68,9 @@ def serve(
     keys: Annotated[Path | None, _access(metavar="FILE", show_default="no keys")] = None,
     add_key: Annotated[str | None, _access(metavar="NAME", show_default=False)] = None,
     glossary: Annotated[list[Path] | None, typer.Option(metavar="FILE", show_default="none")] = None,
+    glossaries: Annotated[Path | None, typer.Option(metavar="FOLDER", show_default="none")] = None,
     requests_per_minute: Annotated[int | None, _access(metavar="N", min=1, show_default="no limit")] = None,
+    characters_per_day: Annotated[int | None, _access(metavar="N", min=1, show_default="no limit")] = None,
     allowed_host: Annotated[list[str] | None, _access(metavar="NAME", show_default="any")] = None,
     allow_origin: Annotated[list[str] | None, _access(metavar="URL", show_default="none")] = None,
     url_prefix: Annotated[str, _access(metavar="PATH", show_default=False)] = "",
@@ -92,7 +96,7 @@ def serve(
     if add_key is not None:
         _print_new_key(keys, add_key)
         return
-    _check(keys, requests_per_minute)
+    _check_packages()
     from ptenmt.server.models import Models, direction_of_run
     from ptenmt.server.process import serve as run_server
     from ptenmt.server.service import Service
@@ -113,9 +117,10 @@ def serve(
     service = Service(
         Models(directions, max_bytes=1_000_000 * (max_memory or math.inf), pivots=pivot),
         limits,
-        Keys(keys, requests_per_minute),
+        Keys(keys, requests_per_minute, characters_per_day),
         threads=threads,
         glossaries={file.stem: Glossary.read(file) for file in glossary or ()},
+        glossary_folder=glossaries,
     )
     run_server(
         service,
@@ -150,10 +155,8 @@ def _speakers(screen: Screen, log_format: str) -> tuple[Callable[[str], None], C
     return logger.info, logger.warning
 
 
-def _check(keys: Path | None, requests_per_minute: int | None) -> None:
-    """Refuse options that need others, and an installation that lacks packages."""
-    if requests_per_minute and keys is None:
-        raise ConfigError("--requests-per-minute needs --keys FILE")
+def _check_packages() -> None:
+    """Refuse an installation that lacks packages."""
     for package in _PACKAGES:
         if importlib.util.find_spec(package) is None:
             raise PtenmtError(

@@ -71,12 +71,21 @@ def train(
         raise typer.Exit(0 if result.stopped_by is None else 128 + signal.Signals(result.stopped_by))
     if result.stopped_by is None:
         command, metric = COMMANDS[settings.task], settings.validation.metric
+        infos = best_weights(Run(result.run).weights_folder)[:1]
         best = "".join(
             f", best {metric_name(metric)} {metric_value(metric, info.score)} at step {info.step:,}"
-            for info in best_weights(Run(result.run).weights_folder)[:1]
+            for info in infos
         )
+        if any(info.step == 0 for info in infos):
+            screen.warn(
+                "no validation was better than the initial weights, which stay the best ones: try a lower "
+                "learning rate"
+            )
         screen.say(f"done: {result.run}{best}; {command} with")
         screen.say_command(["ptenmt", command, "--run", name, "TEXT"])
+        if init_from is not None and settings.task == "translation":
+            screen.say("compare it with the run that it started from by")
+            screen.say_command(["ptenmt", "evaluate", "--run", name, "--baseline", init_from])
         return
     is_fresh = fresh and not view.has_saved
     _end_by_signal(result.stopped_by, _how_it_stopped(result, is_fresh), screen, view, context)

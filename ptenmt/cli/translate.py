@@ -13,7 +13,7 @@ Args:
     input_file: Translate this file, plain or .gz.
     output_file: Write the translations to this file, complete or not at all; -: standard output.
     shard: Translate only the K-th of N parts of the input, such as 3/16, on one of N machines; their outputs,
-        joined in order, are that of the whole. A part is a multiple of 2,048 lines.
+        joined in order, are that of the whole. A part is a multiple of 2,048 lines, fewer if long.
     skip_invalid: Write an empty line for input that is not valid UTF-8 instead of stopping.
     raw: Keep the spacing of the training corpus: 'well .' instead of 'well.'
     as_json: Write a JSON object for each text: source, translation, raw, score, tokens, alternatives,

@@ -20,6 +20,7 @@ from ptenmt.data.readers import Lines
 from ptenmt.data.text import language_name
 from ptenmt.errors import ConfigError, OutputError, PtenmtError
 from ptenmt.translation import Translation, Translator
+from ptenmt.translation.batching import MAX_BUFFER_CHARACTERS
 from ptenmt.translation.resumable_output import (
     OutputChunk,
     ResumableOutput,
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
     from ptenmt.translation.backtranslation import BackTranslation
 
 _INTERRUPTED = 130
-_SECONDS_PER_LINE = 60
+_SECONDS_PER_LINE = 5, 60
+"""Between the lines of progress where there is no bar: at first, and at most, as they double."""
 _SHOWN_WORDS = 5
 _SHOWN_IN_JSON = ("is_complete", "is_retried", "is_split", "detected", "unknown", "confidence", "words")
 _TRUNCATED = "translations truncated at the maximum length (decoding.max_length)"
@@ -93,6 +95,7 @@ class TranslationJob:
         self,
         texts: Iterable[str],
         on_done: Callable[[Collection[Translation]], None] = lambda _translations: None,
+        on_progress: Callable[[int], None] = lambda _num_bytes: None,
         has_more: Callable[[float], bool] | None = None,
     ) -> Iterator[list[Translation]]:
         """Translate texts, a buffer at a time; see ``Translator.translate_buffers``."""
@@ -103,6 +106,7 @@ class TranslationJob:
             prefix=self.prefix,
             with_scores=self.as_json or self.num_rows > 0,
             on_done=on_done,
+            on_progress=on_progress,
             has_more=has_more,
         )
 
@@ -110,10 +114,11 @@ class TranslationJob:
         self,
         texts: Iterable[str],
         on_done: Callable[[Collection[Translation]], None],
+        on_progress: Callable[[int], None],
         has_more: Callable[[float], bool] | None,
     ) -> Iterator[OutputChunk]:
         """Translate texts and format the translations; arguments as of ``Translator.translate_buffers``."""
-        for translations in self.translate(texts, on_done, has_more):
+        for translations in self.translate(texts, on_done, on_progress, has_more):
             if self.as_json:
                 translations = with_confidence(self.translator, translations)
             lines = "".join(map(self.lines, translations))
@@ -263,7 +268,7 @@ def _descriptor(file: Path) -> int | None:
 
 
 class TranslationView:
-    """The progress: a bar on a terminal, elsewhere a line per minute; at the end a count and warnings.
+    """The progress: a bar on a terminal, elsewhere a line now and then; at the end a count and warnings.
 
     ``lines`` is the source of the texts, if it is a file or standard input. If not ``is_shown``, only
     warnings are shown.
@@ -271,7 +276,8 @@ class TranslationView:
 
     def __init__(self, screen: Screen, lines: Lines | None, *, is_shown: bool) -> None:
         self.screen, self._lines, self._is_shown = screen, lines, is_shown
-        self._num_saved = self._num_done = self._num_bytes = self._num_saved_bytes = 0
+        self._num_saved = self._num_done = self._num_saved_bytes = 0
+        self._num_bytes = self._num_sentence_bytes = 0
         self._counts: Counter[str] = Counter()
         self._num_unknown = 0
         self._unknown: dict[str, None] = {}
@@ -304,15 +310,27 @@ class TranslationView:
             self._num_unknown += len(translation.unknown)
             if len(self._unknown) <= _SHOWN_WORDS:
                 self._unknown |= dict.fromkeys(translation.unknown)
-        if not self._is_shown or not translations:
+        if translations:
+            self._refresh()
+
+    def show_progress(self, num_bytes: int) -> None:
+        """Show that sentences of so many bytes are done; their texts need not be complete."""
+        self._num_sentence_bytes += num_bytes
+        self._refresh()
+
+    def _refresh(self) -> None:
+        if not self._is_shown:
             return
+        now = time.monotonic()
         if self._progress is not None:
-            done, left = self._num_saved_bytes + self._num_bytes, self._bytes_left()
+            done, left = self._num_saved_bytes + self._bytes_done, self._bytes_left()
             total = None if left is None else done + left
             task = self._progress.task_ids[0]
             self._progress.update(task, description=self._progress_text(), completed=done, total=total)
-        elif time.monotonic() - self._said > _SECONDS_PER_LINE:
-            self._said = time.monotonic()
+        elif now - self._said > min(
+            max(self._said - self._began, _SECONDS_PER_LINE[0]), _SECONDS_PER_LINE[1]
+        ):
+            self._said = now
             self.screen.say(self._progress_text())
 
     def note_languages(self, languages: Sequence[str | None]) -> None:
@@ -340,7 +358,9 @@ class TranslationView:
             self.screen.say_command(command)
             return
         self.screen.say(
-            f"stopped: nothing is saved, since progress is saved every {BUFFER_SIZE:,} lines", style="bold"
+            f"stopped: nothing is saved, since progress is saved every {BUFFER_SIZE:,} lines, "
+            f"or {MAX_BUFFER_CHARACTERS:,} characters",
+            style="bold",
         )
 
     @property
@@ -348,17 +368,24 @@ class TranslationView:
         rate = self._num_done / max(time.monotonic() - self._began, 1e-3)
         return f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}"
 
+    @property
+    def _bytes_done(self) -> int:
+        """Of complete texts, or if they are more, of sentences, some in texts that are not complete."""
+        return max(self._num_bytes, self._num_sentence_bytes)
+
     def _progress_text(self) -> str:
-        text = f"{counted(self._num_saved + self._num_done, 'line')}, {self._rate}/s"
-        left = self._bytes_left()
-        if left is None or not self._num_bytes:
+        text = counted(self._num_saved + self._num_done, "line")
+        if self._num_done:
+            text += f", {self._rate}/s"
+        left, done = self._bytes_left(), self._bytes_done
+        if left is None or not done:
             return text
-        seconds = left / self._num_bytes * (time.monotonic() - self._began)
+        seconds = left / done * (time.monotonic() - self._began)
         return f"{text}, {duration(seconds)} left"
 
     def _bytes_left(self) -> float | None:
         expected = None if self._lines is None else self._lines.expected_bytes()
-        return None if expected is None else max(expected - self._num_saved_bytes - self._num_bytes, 0.0)
+        return None if expected is None else max(expected - self._num_saved_bytes - self._bytes_done, 0.0)
 
     def _warnings(self) -> Iterator[str]:
         for problem, count in self._counts.items():
@@ -409,7 +436,7 @@ def run_job(
             if isinstance(texts, Lines) and output.num_saved is None:
                 has_more = texts.has_more
             counts = Counter(output.saved_counts)
-            for chunk in job.chunks(stream, view.show, has_more):
+            for chunk in job.chunks(stream, view.show, view.show_progress, has_more):
                 output.append(chunk.texts, chunk.translations, chunk.counts)
                 view.note_languages(chunk.languages)
                 counts.update(chunk.counts)

@@ -9,10 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from ptenmt.atomic_files import check_writable, folder_written_whole, output_errors, temporary_folder
+from ptenmt.atomic_files import (
+    check_writable,
+    folder_written_whole,
+    make_folder,
+    output_errors,
+    temporary_folder,
+    write_bytes,
+)
 from ptenmt.config.loading import dump_config, without_paths
 from ptenmt.errors import ExportError, OutputError
-from ptenmt.export import argos
+from ptenmt.export import argos, web_page
 from ptenmt.export.card import SUMS_FILE, card_text, model_card, with_card
 from ptenmt.export.huggingface import check_hugging_face, hugging_face_files, metadata
 from ptenmt.model.ctranslate2_model import Quantization, check_ctranslate2, convert
@@ -22,8 +29,9 @@ from ptenmt.runs.weights import WeightsInfo, serialized
 from ptenmt.tokenizers.imported import ImportedTokenizer
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 
-Format = Literal["ctranslate2", "savedmodel", "argos", "huggingface", "weights"]
-"""For CTranslate2; TensorFlow (Serving); Argos Translate and LibreTranslate; transformers; any framework."""
+Format = Literal["ctranslate2", "savedmodel", "argos", "huggingface", "web", "weights"]
+"""For CTranslate2; TensorFlow (Serving); Argos Translate and LibreTranslate; transformers; browsers; any
+framework."""
 
 _MARKER = "export.json"
 
@@ -33,7 +41,7 @@ class Exported:
     """What was exported, and where to."""
 
     path: Path
-    """A folder, or the file of an Argos package."""
+    """A folder, or the file of an Argos package or of a web page."""
     weights: WeightsInfo
     quantization: Quantization | None
     """How the weights are stored; None: in float32, in a format that has no choice."""
@@ -56,8 +64,9 @@ def export_model(
         run: For this, ``checkpoint`` and ``on_warning`` see ``TrainedModel.load``.
         format: ``ctranslate2``: a folder that ``ctranslate2.Translator`` opens; ``savedmodel``: one that
             TensorFlow (Serving) loads, text in and text out, with greedy search; ``argos``: a package for
-            Argos Translate and LibreTranslate; ``huggingface``: a folder for transformers; ``weights``: a
-            folder with safetensors, the tokenizers, and if TensorFlow is installed, Keras' files.
+            Argos Translate and LibreTranslate; ``huggingface``: a folder for transformers; ``web``: a
+            page that translates in a browser; ``weights``: a folder with safetensors, the tokenizers, and if
+            TensorFlow is installed, Keras' files.
         quantization: How CTranslate2 stores the weights (formats ``ctranslate2`` and ``argos``).
         output: The folder, or the package's file; by default below the run's ``export/``. Only an earlier
             export is replaced.
@@ -72,43 +81,58 @@ def export_model(
         raise ExportError(
             f"there is no export format {format}", f"choose one of: {', '.join(get_args(Format))}"
         )
-    has_quantization = format in ("ctranslate2", "argos")
-    if quantization is not None and not has_quantization:
+    stored = "int8" if format in ("ctranslate2", "argos", "web") else "float32"
+    if quantization is not None and format not in ("ctranslate2", "argos"):
         raise ExportError(
-            f"the format {format} is in float32, not in {quantization}",
+            f"the format {format} is in {stored}, not in {quantization}",
             "leave --quantization out, or choose --format ctranslate2 or argos",
         )
     trained = TrainedModel.load(run, checkpoint=checkpoint, task="translation", on_warning=on_warning)
     _check_model(trained, format)
-    folder = Path() if trained.run.is_bundled else trained.run.path
-    path = folder / "export" / (format if checkpoint == "best" else f"{format}-{checkpoint}")
-    if output is not None:
-        path = Path(output).expanduser()
-    elif format == "argos":
-        path /= argos.package_name(trained.config) + argos.ENDING
+    path = Path(output).expanduser() if output is not None else _default_path(trained, format, checkpoint)
     if format == "argos":
         argos.check_replaceable(path)
+    elif format == "web":
+        web_page.check_replaceable(path)
     else:
         _check_replaceable(path, format)
     check_writable(path)
     started = time.perf_counter()
     chosen: Quantization = quantization or "int8"
-    files = _files(trained, format, chosen, path.name)
-    if format == "argos":
-        num_bytes = argos.write_package(path, trained.config, files)
-    else:
-        num_bytes = sum(map(len, files.values()))
-        with output_errors(f"write {path}"), folder_written_whole(path) as new:
-            for name, content in files.items():
-                (new / name).parent.mkdir(parents=True, exist_ok=True)
-                (new / name).write_bytes(content)
     return Exported(
         path=path,
         weights=trained.info,
-        quantization=chosen if has_quantization else None,
-        num_bytes=num_bytes,
+        quantization=chosen if stored == "int8" else None,
+        num_bytes=_write(path, trained, format, chosen),
         seconds=time.perf_counter() - started,
     )
+
+
+def _default_path(trained: TrainedModel, form: Format, checkpoint: Choice) -> Path:
+    folder = Path() if trained.run.is_bundled else trained.run.path
+    path = folder / "export" / (form if checkpoint == "best" else f"{form}-{checkpoint}")
+    if form == "argos":
+        return path / (argos.package_name(trained.config) + argos.ENDING)
+    if form == "web":
+        return path / f"{'-'.join(trained.config.data.languages)}.html"
+    return path
+
+
+def _write(path: Path, trained: TrainedModel, form: Format, quantization: Quantization) -> int:
+    """Write an export, whole or not at all; returns its size in bytes."""
+    if form == "web":
+        page = web_page.web_page(trained, path.name).encode()
+        make_folder(path.parent)
+        write_bytes(path, page)
+        return len(page)
+    files = _files(trained, form, quantization, path.name)
+    if form == "argos":
+        return argos.write_package(path, trained.config, files)
+    with output_errors(f"write {path}"), folder_written_whole(path) as new:
+        for name, content in files.items():
+            (new / name).parent.mkdir(parents=True, exist_ok=True)
+            (new / name).write_bytes(content)
+    return sum(map(len, files.values()))
 
 
 def _check_model(trained: TrainedModel, form: Format) -> None:
@@ -129,6 +153,8 @@ def _check_model(trained: TrainedModel, form: Format) -> None:
         argos.check_argos(trained)
     if form == "huggingface":
         check_hugging_face(trained)
+    if form == "web":
+        web_page.check_web(trained)
     if form in ("ctranslate2", "argos"):
         check_ctranslate2(trained.config.model)
 

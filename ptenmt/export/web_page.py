@@ -3,24 +3,36 @@
 ``web/`` has its sources, and ``server/page/`` what it shares with the server's page.
 """
 
+import base64
+import hashlib
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import asdict
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ptenmt.config import DecodingConfig
 from ptenmt.data.text import spacing
-from ptenmt.errors import ExportError
+from ptenmt.errors import ExportError, OutputError
+from ptenmt.export.card import card_text, model_card
 from ptenmt.model.ctranslate2_model import why_not_ctranslate2
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import suppressed_ids
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 
-ENGINE = ("tokenizer", "transformer", "search", "worker")
-"""The modules of the page's worker, in their order."""
+ENGINE = ("tokenizer", "transformer", "search", "engine")
+"""The modules of the page's engine, in their order; ``worker`` is its thread."""
+_SHARED = (
+    *("alignment", "elements", "heatmap", "inside", "marks", "menu", "requests", "sharing"),
+    *("source-pane", "strings", "tabs", "target-pane", "texts", "translations", "words"),
+)
+"""Modules of the server's page."""
+_STYLES = ("style", "panes", "inside")
+_MARK = b'<meta name="generator" content="ptenmt export --format web">'
 _MODULE_SYNTAX = re.compile(r"^import .*\n|^export ", re.MULTILINE)
 _NOT_SEARCHED = ("coverage_penalty", "repetition_penalty", "no_repeat_ngram", "top_k")
 
@@ -42,10 +54,62 @@ def check_web(trained: TrainedModel) -> None:
         raise ExportError(reason, "export with another --format, such as ctranslate2")
 
 
+def check_replaceable(file: Path) -> None:
+    """Raise OutputError for a folder, and for a file that is not an earlier page."""
+    hint = "name a new file with --output, such as translator.html"
+    if file.is_dir():
+        raise OutputError(f"{file} is a folder, and a web page is a file", hint)
+    if file.exists() and _MARK not in file.read_bytes()[:4096]:
+        raise OutputError(f"{file} exists and is not an export", hint)
+
+
+def web_page(trained: TrainedModel, name: str) -> str:
+    """The page, a file of this name, for a run that ``check_web`` accepts."""
+    from jinja2 import Template
+
+    facts, arrays = model_parts(trained)
+    facts["portuguese"] = json.loads(_text("export/web/portuguese.json"))
+    style = "".join(_text(f"server/page/{sheet}.css") for sheet in _STYLES) + _text("export/web/page.css")
+    script = joined("server/page", _SHARED) + joined("export/web", ("client", "page"))
+    hashes = [f"'sha256-{_base64(hashlib.sha256(text.encode()).digest())}'" for text in (script, style)]
+    page: str = Template(_text("export/web/page.html")).render(
+        policy="default-src 'none'; script-src {}; style-src {}; worker-src blob:; img-src data:; "
+        "base-uri 'none'; form-action 'none'".format(*hashes),
+        icon=f"data:image/svg+xml;base64,{_base64(_text('server/page/icon.svg').encode())}",
+        style=style,
+        script=script,
+        engine=joined("export/web", (*ENGINE, "worker")),
+        facts=json.dumps(facts, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
+        weights=_base64(arrays),
+        is_greedy=trained.config.decoding.beam_size == 1,
+        card=_html(model_card(trained, card_text("web.md", name=name))),
+    )
+    return page
+
+
 def joined(folder: str, names: Iterable[str]) -> str:
     """JavaScript modules in one: no two may declare the same name."""
-    texts = [(files("ptenmt") / folder / f"{name}.js").read_text("utf-8") for name in names]
-    return _MODULE_SYNTAX.sub("", "".join(texts))
+    return _MODULE_SYNTAX.sub("", "".join(_text(f"{folder}/{name}.js") for name in names))
+
+
+def _text(path: str) -> str:
+    return (files("ptenmt") / path).read_text("utf-8")
+
+
+def _base64(content: bytes) -> str:
+    return base64.b64encode(content).decode()
+
+
+def _html(markdown: str) -> str:
+    """Markdown as HTML, its headings one level lower."""
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = parser.parse(markdown)
+    for token in tokens:
+        if token.type.startswith("heading"):
+            token.tag = f"h{int(token.tag[1:]) + 1}"
+    return str(parser.renderer.render(tokens, parser.options, {}))
 
 
 def model_parts(trained: TrainedModel) -> tuple[dict[str, Any], bytes]:

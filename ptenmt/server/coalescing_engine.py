@@ -1,13 +1,19 @@
 """Dynamic batching: sentences of concurrent requests are translated in common batches.
 
 CTranslate2 translates thirty sentences at once nearly as fast as three. While all threads are busy, sentences
-wait in a queue; the next free thread takes the one that has waited longest, together with others of similar
-length. An idle thread waits a few milliseconds for more sentences to arrive after the first.
+wait in a queue; the next free thread takes the one that is due first, together with others of similar length.
+An idle thread waits a few milliseconds for more sentences to arrive after the first.
+
+What is due is decided by fair queueing (Golestani 1994): each client gets the same share of the time, whether
+it sends one request or many, and each of its requests the same part of it. A sentence is due at the cost, in
+tokens, that its request has had so far, plus its own. So short texts overtake long ones, but not for ever,
+since a request begins where the queue has arrived.
 """
 
 import math
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, nullcontext
@@ -32,6 +38,14 @@ GATHERING_SECONDS = 0.003
 _PACE_DECAY = 0.9
 """Smoothing factor of the estimated seconds per sentence."""
 _UNLIMITED = 10**9
+_MAX_SIZE = 32_768
+"""Source tokens times maximum length of a batch with several sentences: up to 0.2 s for a small model."""
+_SHARE_OF_ROOM = 3
+"""How many times what is left of the queue a client may occupy, so that there is always room for another."""
+_LONGER = 2
+"""The longest sentence of a batch has at most so many times the tokens of the one that is due, ..."""
+_SOME_TOKENS = 16
+"""... or so many."""
 
 
 class BusyError(PtenmtError):
@@ -52,6 +66,11 @@ class _QueuedSentence:
     engine: "CoalescingEngine"
     added: float = field(default_factory=time.perf_counter)
     hypotheses: "Future[list[Hypothesis]]" = field(default_factory=Future)
+
+    @property
+    def cost(self) -> int:
+        """Its tokens and at most those of its translation: what its search costs, with little error."""
+        return len(self.ids) + self.max_length
 
 
 class SentenceQueue:
@@ -78,6 +97,8 @@ class SentenceQueue:
         self._num_idle = 0
         self._is_closed = False
         self._seconds_per_sentence = 0.05  # of all threads together
+        self._time = 0.0
+        """When the first sentence of the last batch was due, in the unit of costs."""
         self.turns = threading.Semaphore(max(2, threads))
         """Of requests: hundreds of threads that compute at a time would leave Python's lock to no other."""
         self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(threads)]
@@ -102,11 +123,13 @@ class SentenceQueue:
         """Reserve room for a request until it adds sentences or is cancelled; takes no lock.
 
         Raises:
-            BusyError: Too many sentences wait, with one for each admitted request.
+            BusyError: Too many sentences wait, with one for each admitted request; or three quarters of the
+                room are taken by the client's own.
         """
-        num_waiting = len(self._waiting) + len(self._preparing)
-        if num_waiting >= self._max_waiting:
-            raise self._busy(num_waiting)
+        waiting = [sentence.engine.request for sentence in self._waiting] + list(self._preparing)
+        num_own = sum(other.client == request.client for other in waiting)
+        if num_own >= _SHARE_OF_ROOM * (self._max_waiting - len(waiting)):
+            raise self._busy(len(waiting))
         self._preparing.add(request)
 
     def _busy(self, num_waiting: int) -> BusyError:
@@ -127,12 +150,14 @@ class SentenceQueue:
                 if self._is_closed or request.is_cancelled:
                     raise CancelledError
                 num_waiting = len(self._waiting)
-                is_alone = all(each.engine.request is request for each in self._waiting)
-                if is_alone or num_waiting + len(sentences) <= self._max_waiting:
+                num_own = sum(each.engine.request is request for each in self._waiting)
+                if num_own == num_waiting or num_waiting + len(sentences) <= self._max_waiting:
                     break
                 if not waits_for_room:
                     raise self._busy(num_waiting)
                 self._changed.wait()
+            if not num_own:
+                request.spent = max(request.spent, self._time)
             self._waiting += sentences
             self._changed.notify_all()
 
@@ -192,22 +217,46 @@ class SentenceQueue:
         self._num_idle -= 1
 
     def _take_batch(self) -> list[_QueuedSentence]:
-        """Take the sentence that has waited longest and similar ones, but leave a share to idle threads."""
-        first = self._waiting[0]
-        engine = first.engine.shared
-        similar = [
-            each for each in self._waiting if each.engine.shared is engine and each.search == first.search
-        ]
-        share = math.ceil(len(similar) / (self._num_idle + 1))
-        similar.sort(key=lambda sentence: abs(len(sentence.ids) - len(first.ids)))  # stable: oldest first
-        batch, longest = [first], len(first.ids)
-        for sentence in similar[1 : min(share, engine.batch_sentences)]:
-            longest = max(longest, len(sentence.ids))
-            if longest * (len(batch) + 1) > engine.batch_tokens:
-                break
-            batch.append(sentence)
+        """Take the sentence that is due first and similar ones, but leave a share to idle threads."""
+        requests = {sentence.engine.request for sentence in self._waiting}
+        num_requests = Counter(request.client for request in requests)
+        due = {
+            sentence: sentence.engine.request.spent
+            + sentence.cost * num_requests[sentence.engine.request.client]
+            for sentence in self._waiting
+        }
+        first = min(self._waiting, key=due.__getitem__)  # the oldest of those that are due at the same time
+        self._time = max(self._time, due[first])
+        batch = self._with_similar(first)
+        for sentence in batch:
+            request = sentence.engine.request
+            request.spent += sentence.cost * num_requests[request.client]
         taken = set(batch)
         self._waiting = [sentence for sentence in self._waiting if sentence not in taken]
+        return batch
+
+    def _with_similar(self, first: _QueuedSentence) -> list[_QueuedSentence]:
+        """A batch with a sentence, and others that do not make it wait much longer."""
+        engine = first.engine.shared
+        longest_allowed = max(_LONGER * len(first.ids), _SOME_TOKENS)
+        similar = [
+            each
+            for each in self._waiting
+            if each.engine.shared is engine
+            and each.search == first.search
+            and each is not first
+            and len(each.ids) <= longest_allowed
+        ]
+        similar.sort(key=lambda sentence: abs(len(sentence.ids) - len(first.ids)))  # stable: oldest first
+        share = min(math.ceil((len(similar) + 1) / (self._num_idle + 1)), engine.batch_sentences)
+        batch, longest, max_length = [first], len(first.ids), first.max_length
+        for sentence in similar[: share - 1]:
+            longest = max(longest, len(sentence.ids))
+            max_length = max(max_length, sentence.max_length)
+            num_tokens = longest * (len(batch) + 1)
+            if num_tokens > engine.batch_tokens or num_tokens * max_length > _MAX_SIZE:
+                break
+            batch.append(sentence)
         return batch
 
     def _translate(self, batch: Sequence[_QueuedSentence]) -> list[list[Hypothesis]]:
@@ -238,13 +287,18 @@ class SentenceQueue:
 class QueuedRequest:
     """A client's request: its sentences, with one engine or several, are counted and cancelled together.
 
+    ``client`` is who sends it, and shares the time that it gets among its requests.
     ``max_pending_sentences`` is for a request with many sentences: the most that may be queued at a time, to
     leave room for other requests. Such a request waits while the queue is full.
     """
 
-    def __init__(self, queue: SentenceQueue, max_pending_sentences: int | None = None) -> None:
-        self.queue, self.max_pending_sentences = queue, max_pending_sentences
+    def __init__(
+        self, queue: SentenceQueue, max_pending_sentences: int | None = None, client: str = ""
+    ) -> None:
+        self.queue, self.max_pending_sentences, self.client = queue, max_pending_sentences, client
         self.is_cancelled = False
+        self.spent = 0.0
+        """What its sentences have cost so far, counted from when it began to wait."""
 
     def cancel(self) -> None:
         """Remove the sentences that are still queued."""

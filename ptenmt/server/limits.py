@@ -1,16 +1,19 @@
 """The limits of requests, so that no client can keep the server from the others; refusals, and API keys.
 
-The key file has a line for each key: its owner's name, its SHA-256, perhaps its number of requests a minute.
-The keys themselves are not stored. They are 256 random bits, so a slow hash would not make them safer.
+The key file has a line for each key: its owner's name, its SHA-256, perhaps its numbers of requests a minute
+and of characters a day (``-``: the default). The keys themselves are not stored. They are 256 random bits, so
+a slow hash would not make them safer.
 """
 
 import hashlib
+import ipaddress
 import math
 import re
 import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from ptenmt.atomic_files import write_text
@@ -19,7 +22,10 @@ from ptenmt.errors import ConfigError
 CLIENT_GONE = 499
 """The client disconnected before the response; the status that nginx logs."""
 _MAX = 1e12
-_LINE = re.compile(r"(\S+) ([0-9a-f]{64})(?: ([1-9]\d{0,8}))?")
+METRICS = "metrics"
+"""The owner whose key is for ``/metrics`` alone."""
+_MAX_ADDRESSES = 10_000
+_LINE = re.compile(r"(\S+) ([0-9a-f]{64})(?: (-|[1-9]\d{0,8}))?(?: (-|[1-9]\d{0,11}))?")
 _NAME = re.compile(r"[\w.@-]{1,100}")
 
 
@@ -92,37 +98,54 @@ def shutting_down() -> Refusal:
 
 
 @dataclass
-class Owner:
-    """The owner of a key, with a token bucket: unused requests of one minute may be sent at once."""
+class Quota:
+    """A token bucket: ``size`` units in ``seconds``, or any number if it is None.
 
-    name: str = ""
-    per_minute: int | None = None
-    """Requests a minute; None: any number."""
-    num_left: float = 1e9
+    The unused ones of so many seconds may be spent at once.
+    """
+
+    seconds: float
+    size: int | None = None
+    num_left: float = math.inf
     time: float = field(default_factory=time.monotonic)
 
-    def spend(self) -> float:
-        """Count a request; returns 0, or if there are too many the seconds until one is allowed."""
-        if self.per_minute is None:
+    def spend(self, num: int) -> float:
+        """Spend some; returns 0, or if there are too few the seconds until there are enough."""
+        if self.size is None:
             return 0.0
-        now, rate = time.monotonic(), self.per_minute / 60
-        self.num_left = min(self.per_minute, self.num_left + rate * (now - self.time))
+        now, rate = time.monotonic(), self.size / self.seconds
+        self.num_left = min(self.size, self.num_left + rate * (now - self.time))
         self.time = now
-        if self.num_left < 1:
-            return (1 - self.num_left) / rate
-        self.num_left -= 1
+        if self.num_left < num:
+            return (num - self.num_left) / rate
+        self.num_left -= num
         return 0.0
 
 
-class Keys:
-    """The owners of the valid keys. Without a file, no key is required.
+@dataclass
+class Owner:
+    """The owner of a key, or a client without one, and what they may send."""
 
-    Owners for whom the file has no number may send ``per_minute`` requests, or any number if it is None.
+    name: str = ""
+    requests: Quota = field(default_factory=partial(Quota, 60))
+    """A minute."""
+    characters: Quota = field(default_factory=partial(Quota, 86_400))
+    """A day."""
+
+
+class Keys:
+    """The owners of the valid keys. Without a file, no key is required, and each address is an owner.
+
+    Owners for whom the file has no number may send ``per_minute`` requests and ``characters_per_day``, or any
+    number if it is None.
     """
 
-    def __init__(self, file: Path | None = None, per_minute: int | None = None) -> None:
-        self._file, self._per_minute = file, per_minute
+    def __init__(
+        self, file: Path | None = None, per_minute: int | None = None, characters_per_day: int | None = None
+    ) -> None:
+        self._file, self._per_minute, self._per_day = file, per_minute, characters_per_day
         self._owners = dict[str, Owner]()  # by the SHA-256 of the key
+        self._addresses = dict[str, Owner]()
         self.read()
 
     def read(self) -> None:
@@ -134,19 +157,42 @@ class Keys:
                 f"{self._file} has no key", f"add one: ptenmt serve --keys {self._file} --add-key NAME"
             )
         for hashed, owner in owners.items():
-            owner.per_minute = owner.per_minute or self._per_minute
+            self._complete(owner)
             if known := self._owners.get(hashed):
-                owner.num_left, owner.time = known.num_left, known.time
+                for quota, before in (
+                    (owner.requests, known.requests),
+                    (owner.characters, known.characters),
+                ):
+                    quota.num_left, quota.time = before.num_left, before.time
         self._owners = owners
+
+    def _complete(self, owner: Owner) -> Owner:
+        """The same owner, with the default numbers where the file has none."""
+        owner.requests.size = owner.requests.size or self._per_minute
+        owner.characters.size = owner.characters.size or self._per_day
+        return owner
 
     @property
     def are_required(self) -> bool:
         """Whether requests need a key."""
         return bool(self._owners)
 
-    def owner(self, key: str) -> Owner | None:
-        """The owner of a key; None if it is not valid, somebody without a name if none is required."""
-        return self._owners.get(_hash(key)) if self._owners else Owner()
+    def owner(self, key: str, address: str = "") -> Owner | None:
+        """The owner of a key; None if it is not valid. If none is required, the owner of an address."""
+        if self._owners:
+            return self._owners.get(_hash(key))
+        network = _network(address)
+        owner = self._addresses.pop(network, None) or self._complete(Owner())
+        self._addresses[network] = owner  # the last one
+        if len(self._addresses) > _MAX_ADDRESSES:
+            del self._addresses[next(iter(self._addresses))]
+        return owner
+
+    def may_read_metrics(self, key: str) -> bool:
+        """Whether a key is for ``/metrics``: the one of that name, or any if there is none."""
+        owner = self.owner(key)
+        has_own = any(each.name == METRICS for each in self._owners.values())
+        return owner is not None and (owner.name == METRICS or not has_own)
 
 
 def add_key(file: Path, name: str) -> str:
@@ -166,8 +212,11 @@ def add_key(file: Path, name: str) -> str:
         )
     key = secrets.token_urlsafe(32)
     owners[_hash(key)] = Owner(name)
-    lines = (f"{owner.name} {hashed} {owner.per_minute or ''}".rstrip() for hashed, owner in owners.items())
-    write_text(file, "".join(f"{line}\n" for line in lines))
+    lines = (
+        f"{owner.name} {hashed} {owner.requests.size or '-'} {owner.characters.size or '-'}"
+        for hashed, owner in owners.items()
+    )
+    write_text(file, "".join(f"{line.removesuffix(' -').removesuffix(' -')}\n" for line in lines))
     return key
 
 
@@ -182,13 +231,28 @@ def _read(file: Path) -> dict[str, Owner]:
     owners = {}
     for number, line in enumerate(map(str.strip, lines), 1):
         if entry := _LINE.fullmatch(line):
-            owners[entry[2]] = Owner(entry[1], int(entry[3]) if entry[3] else None)
+            per_minute, per_day = (int(entry[at]) if entry[at] not in (None, "-") else None for at in (3, 4))
+            owners[entry[2]] = Owner(entry[1], Quota(60, per_minute), Quota(86_400, per_day))
         elif line:
             raise ConfigError(
-                f"{file}, line {number}: not a name, a SHA-256 and perhaps a number of requests a minute",
+                f"{file}, line {number}: not a name, a SHA-256 and perhaps numbers of requests a minute and "
+                "characters a day",
                 f"remove the line, and create a key: {create}",
             )
     return owners
+
+
+def _network(address: str) -> str:
+    """What one client may have: an address, of IPv6 the first half."""
+    try:
+        version = ipaddress.ip_address(address.partition("%")[0]).version
+    except ValueError:  # a socket of the file system, or a proxy that writes something else
+        return address[:100]
+    return (
+        address
+        if version == 4
+        else str(ipaddress.ip_network(f"{address.partition('%')[0]}/64", strict=False))
+    )
 
 
 def _hash(key: str) -> str:

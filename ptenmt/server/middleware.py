@@ -14,12 +14,12 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ptenmt._version import __version__
-from ptenmt.server.limits import CLIENT_GONE, Limits, Refusal, shutting_down
+from ptenmt.server.limits import CLIENT_GONE, Keys, Limits, Refusal, shutting_down
 from ptenmt.server.schemas import ModelAnswer
 
 logger = logging.getLogger("ptenmt.server.access")
 
-UPLOAD_PATH = "/translate_file"
+UPLOAD_PATHS = ("/translate_file", "/v2/document")
 _FORM_BYTES = 100_000
 """Of a form without its document."""
 _POLICY = (
@@ -36,7 +36,7 @@ _HEADERS = {
     "cache-control": "no-store",
 }
 _PROBES = ("/health", "/ready")
-_METHODS = ("GET", "HEAD", "POST", "OPTIONS")
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 """Any other is counted as other."""
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _SENTENCES = (1, 2, 4, 8, 16, 32)
@@ -101,12 +101,20 @@ class RequestMiddleware:
     """Limits, counts, times and logs requests, and adds security headers to the responses.
 
     Clients see the server below the path ``prefix``; requests may name these ``hosts``, or any if none.
+    Probes, and ``/metrics`` if it needs a key, answer for any: Prometheus names a pod by its address.
     """
 
     def __init__(
-        self, app: ASGIApp, limits: Limits, metrics: Metrics, prefix: str = "", hosts: Sequence[str] = ()
+        self,
+        app: ASGIApp,
+        limits: Limits,
+        metrics: Metrics,
+        keys: Keys,
+        prefix: str = "",
+        hosts: Sequence[str] = (),
     ) -> None:
-        self._app, self._limits, self._metrics, self._prefix = app, limits, metrics, prefix
+        self._app, self._limits, self._metrics, self._keys = app, limits, metrics, keys
+        self._prefix = prefix
         self._hosts = {host.lower() for host in hosts}
         self._num_active, self._gate = 0, asyncio.Lock()
 
@@ -125,6 +133,7 @@ class RequestMiddleware:
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
+                headers.update(_closing(scope))
             await send(message)
 
         self._num_active += 1
@@ -152,7 +161,8 @@ class RequestMiddleware:
         if self._num_active > self._limits.requests:
             raise Refusal("too busy: too many requests at a time", 503, retry_after=1)
         host = re.sub(r":\d*$", "", Headers(scope=scope).get("host", "")).lower()
-        if self._hosts and host not in self._hosts and scope["path"] not in _PROBES:
+        is_open = scope["path"] in _PROBES or (scope["path"] == "/metrics" and self._keys.are_required)
+        if self._hosts and host not in self._hosts and not is_open:
             raise Refusal("this server does not answer requests for this host; see --allowed-host")
 
     def _record(self, scope: Scope, method: str, status: int, seconds: float) -> None:
@@ -168,7 +178,7 @@ class RequestMiddleware:
 
     def _limited(self, scope: Scope, receive: Receive) -> Receive:
         """Receive the body, limited in size and time; after it, the disconnection of the client."""
-        is_upload = scope["path"] == scope["root_path"] + UPLOAD_PATH
+        is_upload = scope["path"].removeprefix(scope["root_path"]) in UPLOAD_PATHS
         num_left = 12 * self._limits.characters + 10_000  # in JSON, a character takes at most twelve bytes
         num_left = self._limits.file_bytes + _FORM_BYTES if is_upload else num_left
         seconds = self._limits.body_seconds * (2 if is_upload else 1)
@@ -212,8 +222,16 @@ def _as_seen_by_clients(scope: Scope, prefix: str) -> Scope:
 
 def error_response(scope: Scope, refusal: Refusal) -> JSONResponse:
     """The response to a refused request, in LibreTranslate's format, or in DeepL's on its routes."""
-    name = "message" if scope["path"].startswith(f"{scope['root_path']}/v2/") else "error"
+    path = scope["path"].removeprefix(scope["root_path"])
+    name = "message" if path.startswith(("/v2/", "/v3/")) else "error"
     return JSONResponse({name: refusal.message}, refusal.status, refusal.headers)
+
+
+def _closing(scope: Scope) -> dict[str, str]:
+    """The header after a request whose end is ambiguous: another may hide in it (RFC 9112, section 6.1)."""
+    headers = Headers(scope=scope)
+    is_ambiguous = "transfer-encoding" in headers and "content-length" in headers
+    return {"connection": "close"} if is_ambiguous else {}
 
 
 def _too_large() -> Refusal:

@@ -7,6 +7,7 @@ import ipaddress
 import json
 import logging
 import os
+import re
 import socket
 import threading
 import time
@@ -44,6 +45,8 @@ _GC_THRESHOLDS = 700, 10, 100
 """Rare collections of all objects: with hundreds of clients one takes 0.1 s."""
 _M_MMAP_THRESHOLD, _MMAP_BYTES = -3, 4_194_304
 """Without a fixed threshold glibc's allocator keeps larger and larger blocks, 70 MB after a minute's load."""
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+"""Characters that a client could send and a terminal obey."""
 _FIRST_INHERITED = 3
 """File descriptor; sd_listen_fds(3)."""
 logger = logging.getLogger("ptenmt.server")
@@ -126,7 +129,8 @@ class LogFormatter(logging.Formatter):
         kind, _, trace = record.exc_info or (None, None, None)
         exception = "".join(format_tb(trace)) + kind.__name__ if kind else ""
         if not self._is_json:
-            return f"{record.name}: {record.getMessage()}\n{exception}".rstrip()
+            message = _CONTROL.sub(lambda char: repr(char[0])[1:-1], record.getMessage())
+            return f"{record.name}: {message}\n{exception}".rstrip()
         facts = {"time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")}
         facts |= {"level": record.levelname.lower(), "logger": record.name}
         facts |= getattr(record, "request", {"message": record.getMessage()})
@@ -139,7 +143,9 @@ def log_to_stderr(*, is_json: bool, is_verbose: bool) -> None:
     handler.setFormatter(LogFormatter(is_json=is_json))
     level = logging.INFO if is_json or is_verbose else logging.WARNING
     logging.basicConfig(level=level, handlers=[handler], force=True)
-    logging.getLogger("ptenmt").handlers.clear()
+    own = logging.getLogger("ptenmt")
+    own.handlers.clear()
+    own.setLevel(level)
 
 
 def notify(state: str) -> None:

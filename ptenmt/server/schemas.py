@@ -8,7 +8,21 @@ Text = Annotated[str, Field(examples=["Ela não tem tempo."])]
 Language = Annotated[str, Field(min_length=1, max_length=35)]
 Source = Annotated[Language, Field(description="Language code, or auto.", examples=["pt"])]
 Target = Annotated[Language, Field(description="Language code.", examples=["en"])]
+Tags = Annotated[
+    tuple[str, ...],
+    BeforeValidator(
+        lambda given: [
+            tag for part in ([given] if isinstance(given, str) else given) for tag in part.split(",")
+        ]
+    ),
+]
+"""Names of elements, as a list or separated by commas."""
 Format = Annotated[Literal["text", "html", "xml"], BeforeValidator(lambda given: given or "text")]
+
+
+def _switch(given: Any) -> Any:
+    """A switch as DeepL's clients write it: true, 1 or "1"."""
+    return str(int(given)) if isinstance(given, int) else given
 
 
 class WithKey(BaseModel):
@@ -51,6 +65,17 @@ class DeepLRequest(TranslateRequest):
     )
     format: Format = Field("text", validation_alias="tag_handling")
     glossary: str | None = Field("", validation_alias="glossary_id", description="Name of a glossary.")
+    split_sentences: Annotated[Literal["0", "1", "nonewlines"], BeforeValidator(_switch)] = Field(
+        "1", description="0: only at line breaks; nonewlines: not at line breaks."
+    )
+    ignore_tags: Tags = Field((), description="XML elements that are not translated.")
+    splitting_tags: Tags = Field((), description="XML elements that separate sentences.")
+    non_splitting_tags: Tags = Field((), description="XML elements that separate no sentences.")
+    outline_detection: bool = Field(True, description="Whether other XML elements may separate sentences.")
+    formality: str | None = Field(None, description="Refused, unless it is default or begins with prefer_.")
+    model_type: str | None = Field(None, description="Refused if it is quality_optimized.")
+    style_id: str | None = Field(None, description="Refused.")
+    custom_instructions: str | list[str] | None = Field(None, description="Refused.")
 
 
 class DeepLLanguagesRequest(WithKey):
@@ -64,6 +89,46 @@ class FileRequest(WithKey, WithGlossary):
 
     source: Source
     target: Target
+
+
+class DeepLFileRequest(FileRequest):
+    """The fields sent with a document, in DeepL's names."""
+
+    target: Target = Field(validation_alias="target_lang")
+    source: Annotated[Source, BeforeValidator(lambda given: given or "auto")] = Field(
+        "auto", validation_alias="source_lang"
+    )
+    glossary: str | None = Field("", validation_alias="glossary_id", description="Name of a glossary.")
+    filename: str = Field("", description="Its name; default: that of the file.")
+    output_format: str = Field("", description="Refused, unless it is that of the document.")
+
+
+class DocumentRequest(WithKey):
+    """Which document."""
+
+    document_key: str
+
+
+class DictionaryRequest(WithKey):
+    """The terms of a glossary for two languages."""
+
+    source: Language = Field(validation_alias="source_lang")
+    target: Language = Field(validation_alias="target_lang")
+    entries: str = Field("", description="A term and its translation in each line.")
+    entries_format: Literal["tsv", "csv"] = "tsv"
+
+
+class GlossaryRequest(DictionaryRequest):
+    """A glossary of two languages."""
+
+    name: str = Field(min_length=1, max_length=1024)
+
+
+class GlossaryChanges(WithKey):
+    """A glossary of several pairs of languages, or what to change in it."""
+
+    name: str | None = Field(None, min_length=1, max_length=1024)
+    dictionaries: list[DictionaryRequest] = []
 
 
 class SentenceRequest(WithKey):
@@ -230,6 +295,7 @@ _ERRORS = {
     400: "Invalid request",
     403: "Missing or unknown key",
     404: "Not found",
+    456: "Too many glossaries",
     408: "The request came too slowly",
     413: "The request is too large",
     429: "Too many requests with this key; see Retry-After",

@@ -1,10 +1,13 @@
 """The service behind all routes: models, limits, keys, and how requests are read and answered in time."""
 
 import asyncio
+import codecs
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from itertools import chain
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -18,7 +21,8 @@ from ptenmt.data.text import seems_foreign
 from ptenmt.errors import ConfigError
 from ptenmt.server.coalescing_engine import BusyError, CoalescingEngine, QueuedRequest, SentenceQueue
 from ptenmt.server.documents.inline import is_prose
-from ptenmt.server.limits import CLIENT_GONE, Keys, Limits, Refusal, shutting_down
+from ptenmt.server.glossaries import Glossaries, StoredGlossary
+from ptenmt.server.limits import CLIENT_GONE, METRICS, Keys, Limits, Refusal, shutting_down
 from ptenmt.server.middleware import Metrics
 from ptenmt.server.models import Direction, Model, Models, Route
 from ptenmt.server.schemas import Detection, WithKey
@@ -62,27 +66,34 @@ class RequestModels:
         route: Route,
         texts: Sequence[Sequence[Fragment]],
         *,
-        glossary: Glossary | None = None,
+        glossary: StoredGlossary | None = None,
         max_sentences: int | None = None,
         count: int = 1,
         with_confidence: bool = False,
+        split_sentences: bool = True,
+        on_progress: Callable[[int], None] = lambda _num_bytes: None,
     ) -> tuple[list[Translation], list[list[list[Fragment]]]]:
         """Translate texts by a route, each with ``count`` - 1 alternatives; two models have no confidence.
 
         Returns the translations, and with their markup the text of each and the texts of its alternatives.
         """
-        *earlier, last = map(self.translator, route)
+        splitting = {} if split_sentences else {"split_sentences": False}
+        *earlier, last = (self.translator(direction).with_options(**splitting) for direction in route)
         self._metrics.characters.labels(route[0].name).inc(sum(len(text_of(text)) for text in texts))
         if earlier and glossary:
             raise Refusal("a glossary needs a model of both languages, and here two models are chained")
+        terms = glossary.dictionary((route[0].source, route[0].target)) if glossary else None
         detected: list[str | None] = [None] * len(texts)
         for translator in earlier:
             between = translator.translate(map(text_of, texts), max_sentences=max_sentences)
             texts = [best for best, *_ in move_markup(translator, between, texts)]
             detected = [translation.detected for translation in between]
         beam_size = max(last.config.decoding.beam_size, count)
-        last = last.with_glossary(glossary).with_options(num_hypotheses=count, beam_size=beam_size)
-        translations = last.translate(map(text_of, texts), max_sentences=max_sentences)
+        last = last.with_glossary(terms).with_options(num_hypotheses=count, beam_size=beam_size)
+        buffers = last.translate_buffers(
+            map(text_of, texts), max_sentences=max_sentences, on_progress=on_progress
+        )
+        translations = list(chain(*buffers))
         moved = move_markup(last, translations, texts)
         if with_confidence and not earlier:
             translations = translations_with_confidence(self.model(route[-1]).translator, translations)
@@ -105,13 +116,14 @@ class Service:
         *,
         threads: int,
         glossaries: Mapping[str, Glossary] | None = None,
+        glossary_folder: Path | None = None,
     ) -> None:
         self.models, self.limits, self.metrics, self.keys = models, limits, Metrics(), keys
         self.documents = asyncio.Semaphore(limits.files)
         # Uploads whose key is known only once the form is read must not occupy the places of the others.
         self.uploads = asyncio.Semaphore(limits.uploads)
         self.uploads_without_key = asyncio.Semaphore(min(limits.uploads, MAX_WITHOUT_KEY))
-        self._glossaries = dict(glossaries or {})
+        self.glossaries = Glossaries(glossaries or {}, list(models.directions), glossary_folder)
         self._queue = SentenceQueue(
             threads=threads, max_waiting=limits.queue, on_batch=self.metrics.count_batch
         )
@@ -131,9 +143,11 @@ class Service:
 
     async def answer(self, request: Request, work: Callable[[RequestModels], _Result]) -> _Result:
         """Like ``run``, in the time of a request; refuses if it takes longer or the client disconnects."""
-        return await answer_in_time(request, self.run(work), self.limits.seconds)
+        return await answer_in_time(request, self.run(request, work), self.limits.seconds)
 
-    async def run(self, work: Callable[[RequestModels], _Result], *, is_document: bool = False) -> _Result:
+    async def run(
+        self, request: Request, work: Callable[[RequestModels], _Result], *, is_document: bool = False
+    ) -> _Result:
         """Call a function with the models in a worker thread; while the queue is full, refuse before.
 
         The sentences that it translates share batches with those of other requests. If the caller is
@@ -143,16 +157,18 @@ class Service:
         Raises:
             Refusal: The queue is full, the server is shutting down, or ``work`` raised a ``ConfigError``.
         """
-        request = QueuedRequest(self._queue, _DOCUMENT_SENTENCES if is_document else None)
+        queued = QueuedRequest(
+            self._queue, _DOCUMENT_SENTENCES if is_document else None, self.client(request)
+        )
 
         def in_turn() -> _Result:
             with self._queue.turns:
-                return work(RequestModels(self.models, request, self.metrics))
+                return work(RequestModels(self.models, queued, self.metrics))
 
         try:
             if not is_document:
                 # Here, since under overload the event loop competes with all threads.
-                self._queue.admit(request)
+                self._queue.admit(queued)
             return await anyio.to_thread.run_sync(in_turn, abandon_on_cancel=True, limiter=self._limiter)
         except BusyError as error:
             raise Refusal(error.message, 503, retry_after=error.retry_after) from error
@@ -161,14 +177,15 @@ class Service:
         except ConfigError as error:
             raise Refusal(error.message) from error
         finally:
-            request.cancel()
+            queued.cancel()
 
-    def glossary(self, name: str | None) -> Glossary | None:
+    def client(self, request: Request) -> str:
+        """Who sends a request: the owner of its key, or an address."""
+        return getattr(request.state, "key", "") or client_address(request)
+
+    def glossary(self, request: Request, name: str | None) -> StoredGlossary | None:
         """The glossary with a name, none for an empty one; refuses an unknown name."""
-        if name and name not in self._glossaries:
-            known = ", ".join(self._glossaries) or "none"
-            raise Refusal(f"there is no glossary {name[:100]}; this server has: {known}")
-        return self._glossaries[name] if name else None
+        return self.glossaries.find(name, request.state.key, status=400) if name else None
 
     async def in_document_thread(self, work: Callable[..., _Result], *arguments: Any) -> _Result:
         """Call a function of a document in one of a few threads; a cancelled caller does not wait for it."""
@@ -227,19 +244,29 @@ class Service:
 
     def check_key(self, request: Request, key: str) -> None:
         """Refuse an unknown key, if keys are required, and too many requests; a request counts once."""
-        owner = self.keys.owner(key)
-        if owner is None:
+        owner = self.keys.owner(key, client_address(request))
+        if owner is None or owner.name == METRICS:
             raise Refusal("a valid api_key is needed; ask the operator of this server for one", 403)
         if not hasattr(request.state, "key"):
             request.state.key = owner.name
-            if seconds := owner.spend():
-                raise Refusal(f"{owner.per_minute} requests a minute are allowed", 429, retry_after=seconds)
+            request.scope["owner"] = owner
+            if seconds := owner.requests.spend(1):
+                most = owner.requests.size
+                raise Refusal(f"{most} requests a minute are allowed", 429, retry_after=seconds)
+
+    def count_characters(self, request: Request, num: int) -> None:
+        """Count the characters of a request; refuse those beyond the quota of its key."""
+        request.state.characters = num
+        quota = request.scope["owner"].characters
+        if seconds := quota.spend(num):
+            raise Refusal(f"{quota.size:,} characters a day are allowed", 429, retry_after=seconds)
 
     def check_length(self, request: Request, texts: list[str]) -> None:
         """Refuse texts with too many characters."""
         request.state.characters = given = sum(map(len, texts))
         if given > (most := self.limits.characters):
             raise Refusal(f"the text has {given:,} characters; {most:,} are allowed")
+        self.count_characters(request, given)
 
 
 async def _service(request: Request) -> Service:
@@ -266,7 +293,7 @@ async def read(request: Request, model: type[_Model]) -> _Model:
             raise Refusal("the form is not UTF-8, or has too many fields") from error
         return _validated(request.query_params.multi_items() + fields, model)
     try:
-        return model.model_validate_json(body)
+        return model.model_validate_json(body.removeprefix(codecs.BOM_UTF8))
     except ValidationError as error:
         raise Refusal(_first_error(error)) from error
 
@@ -285,11 +312,20 @@ async def read_upload(request: Request, model: type[_Model], max_bytes: int) -> 
         return _validated(form.multi_items(), model), file.filename, content
 
 
+def client_address(request: Request) -> str:
+    """The address of a client, as its proxy says; empty at a socket of the file system."""
+    return request.client.host if request.client else ""
+
+
 def bearer_token(request: Request) -> str:
     """The key in the Authorization header, else in the query string; empty without one."""
+    return header_key(request) or request.query_params.get("api_key", "")
+
+
+def header_key(request: Request) -> str:
+    """The key in the Authorization header; empty without one."""
     scheme, _, key = request.headers.get("authorization", "").partition(" ")
-    is_key = scheme.lower() in ("bearer", "deepl-auth-key")
-    return key.strip() if is_key else request.query_params.get("api_key", "")
+    return key.strip() if scheme.lower() in ("bearer", "deepl-auth-key") else ""
 
 
 async def answer_in_time(request: Request, work: Coroutine[Any, Any, _Result], seconds: float) -> _Result:

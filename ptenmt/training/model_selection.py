@@ -52,6 +52,11 @@ class ModelSelection:
         self._history = History(run.path)
         self._seconds: deque[float] = deque(maxlen=_NUM_RECENT_VALIDATIONS)
 
+    @property
+    def is_enabled(self) -> bool:
+        """Whether there are validations at all."""
+        return (self._options.every_steps or self._options.every_epochs) is not None
+
     def is_due(self) -> bool:
         """Whether a validation is due."""
         options, state = self._options, self._state

@@ -54,6 +54,8 @@ class TrainingInputs:
         self.on_event = on_event
         self.is_resumed = is_resumable(run, config, fresh)
         self._warm_start: TrainedModel | None = None
+        self.starts_warm = init_from is not None and not self.is_resumed
+        """Whether the initial weights are those of another run."""
         if init_from is not None and self.is_resumed:
             self.warn(f"{run.path} resumes from its own checkpoint; --init-from is for new runs")
         elif init_from is not None:

@@ -113,7 +113,8 @@ def _train(
     if workers.is_chief:
         _make_room(inputs, fresh)
     workers.gather(None)
-    trainer = Trainer(config, run, model, plan, task.validator(model, workers), workers)
+    validator = task.validator(model, workers)
+    trainer = Trainer(config, run, model, plan, validator, workers, validates_start=inputs.starts_warm)
     board = TensorBoard(run) if config.training.tensorboard and workers.is_chief else None
     event: Event | None = None
     for event in trainer.fit():

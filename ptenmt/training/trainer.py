@@ -34,6 +34,7 @@ class Trainer:
     """Trains one run, from its latest checkpoint if it has one.
 
     The model was built under the strategy of the ``workers``, the processes that train; by default this one.
+    With ``validates_start`` the initial weights are validated, too, and may remain the best.
     """
 
     def __init__(
@@ -44,10 +45,13 @@ class Trainer:
         plan: BatchPlan,
         validator: Validator,
         workers: Workers | None = None,
+        *,
+        validates_start: bool = False,
     ) -> None:
         self._workers = workers or Workers(tf.distribute.get_strategy())
         strategy = self._workers.strategy
         self._config = config
+        self._validates_start = validates_start
         self._run = run
         self._history = History(run.path)
         self._model = model
@@ -87,6 +91,8 @@ class Trainer:
         yield from self._start()
         if self._is_over():
             return
+        is_start = self._validates_start and int(self._state.global_step) == 0
+        yield from self._validate(is_due=is_start and self._selection.is_enabled)
         yield from self._validate()  # one that an earlier stop interrupted
         yield from self._finish_epoch()
         while not (self._is_over() or self._may_stop()):
@@ -227,9 +233,9 @@ class Trainer:
             self._history.add({"step": figures.pop("global_step")} | figures | state.costs())
         return point
 
-    def _validate(self) -> Iterator[events.Event]:
+    def _validate(self, *, is_due: bool = False) -> Iterator[events.Event]:
         """Score the model if that is due; a stop interrupts it, and resuming repeats it."""
-        if self._selection.is_due() and not self._stop_requested.is_set():
+        if (is_due or self._selection.is_due()) and not self._stop_requested.is_set():
             with closing(self._selection.validate(self._train_step.learning_rate())) as validation:
                 for event in validation:
                     yield event

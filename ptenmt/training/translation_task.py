@@ -1,5 +1,6 @@
 """The translation task: sentence pairs, the Transformer, and its validation."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -23,6 +24,7 @@ from ptenmt.data.batches import (
 from ptenmt.data.corpus import Corpus, fetch_sources, load_corpus
 from ptenmt.data.mixing import BidirectionalPairs, Mixture
 from ptenmt.data.readers import SentencePair
+from ptenmt.data.sides import suspicions
 from ptenmt.data.store import CorpusCache, fingerprint
 from ptenmt.data.text import TextPreparation
 from ptenmt.errors import OnDownload, OutputError
@@ -38,6 +40,7 @@ from ptenmt.translation import Translator
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 from ptenmt.translation.engine import BATCH_SENTENCES
 
+logger = logging.getLogger(__name__)
 NUM_SHOWN_PAIRS = 3
 NUM_SAMPLES = 2
 _NUM_SAMPLE_BATCHES = 3
@@ -168,6 +171,8 @@ class TranslationTask(Task):
     ) -> "TranslationTask":
         """Read the sentence pairs; load the tokenizers from the folder ``known``, or train them."""
         options = fetch_sources(config, on_download)
+        for suspicion in suspicions(config.data):
+            logger.warning("%s", suspicion)
         corpus = load_corpus(config.data, config.seed)
         if known is None:
             tokenizers = learn_tokenizers(options, corpus.train, config.data, cache)

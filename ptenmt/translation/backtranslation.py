@@ -60,6 +60,7 @@ class BackTranslation:
         self,
         texts: Iterable[str],
         on_done: Callable[[Collection[Translation]], None],
+        on_progress: Callable[[int], None] = lambda _num_bytes: None,
         has_more: Callable[[float], bool] | None = None,  # noqa: ARG002 — a file has
     ) -> Iterator[OutputChunk]:
         """Translate lines, a buffer at a time, to lines of two sentences and a score, separated by tabs."""
@@ -73,8 +74,9 @@ class BackTranslation:
         def report(translations: Collection[Translation]) -> None:
             on_done([each for each in translations if each.source])
 
-        size = BUFFER_SIZE
-        for translations in self.translator.translate_buffers(usable(), buffer_size=size, on_done=report):
+        for translations in self.translator.translate_buffers(
+            usable(), buffer_size=BUFFER_SIZE, on_done=report, on_progress=on_progress
+        ):
             rows = [(*read.popleft(), translation) for translation in translations]
             on_done([replace(translation, source=line) for line, reason, translation in rows if reason])
             reasons = [reason or self._reason(translation) for _, reason, translation in rows]

@@ -11,8 +11,8 @@ from ptenmt.translation.engine import Engine, PendingHypotheses, SearchRequest
 from ptenmt.translation.postprocessing import Translation
 from ptenmt.translation.sentence import Search, SegmentedText, Sentence
 
-MAX_BUFFER_CHARACTERS = 250_000
-"""A few seconds' work for buffers of long texts, so that progress can be shown and saved."""
+MAX_BUFFER_CHARACTERS = 100_000
+"""Some seconds' work for buffers of long texts, after each of which progress is saved."""
 PAUSE = 0.1
 """Seconds that the texts of a buffer wait for more, where the stream may pause."""
 
@@ -107,6 +107,7 @@ class BatchQueue:
         config: The run's options.
         review: Accepts the hypotheses of sentences; those that it returns without any are searched once more.
         with_scores: Whether hypotheses need their scores.
+        on_progress: Called with the number of UTF-8 bytes of sentences that are done, after each batch.
     """
 
     def __init__(
@@ -116,9 +117,10 @@ class BatchQueue:
         review: Callable[[Sequence[Sentence]], list[Sentence]],
         *,
         with_scores: bool = True,
+        on_progress: Callable[[int], None] = lambda _num_bytes: None,
     ) -> None:
         self._engine_for, self._config = engine_for, config
-        self._review, self._with_scores = review, with_scores
+        self._review, self._with_scores, self._on_progress = review, with_scores, on_progress
         self._pending: deque[tuple[Buffer, list[Sentence], PendingHypotheses, float]] = deque()
         self._again: dict[Buffer, list[Sentence]] = defaultdict(list)
         self._last = 0.0
@@ -180,6 +182,8 @@ class BatchQueue:
                 reviewed = self._review(searched)
                 for sentence in reviewed:
                     buffer.segmented[sentence.row].sentences[sentence.number] = sentence
+                done = [sentence for sentence in reviewed if sentence.is_done]
+                self._on_progress(sum(len(sentence.original.encode()) for sentence in done))
                 self._again[buffer] += [sentence for sentence in reviewed if not sentence.is_done]
                 self._submit_again(buffer)
                 yield buffer, _done(buffer, dict.fromkeys(sentence.row for sentence in reviewed))

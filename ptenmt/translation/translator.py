@@ -54,6 +54,7 @@ class Translator:
         self.config = config
         self.glossary = glossary
         self.calibration = calibration
+        self._is_sampled = config.decoding.is_sampled
         searches_again = engine.name == "ctranslate2"
         safeguards = safeguards_of(tokenizers, config, glossary, searches_again=searches_again)
         self._afters = own_methods(safeguards, "after")
@@ -174,6 +175,7 @@ class Translator:
         max_sentences: int | None = None,
         with_scores: bool = True,
         on_done: Callable[[Collection[Translation]], None] = lambda _translations: None,
+        on_progress: Callable[[int], None] = lambda _num_bytes: None,
         has_more: Callable[[float], bool] | None = None,
     ) -> Iterator[list[Translation]]:
         """Translate a stream of texts in constant memory.
@@ -192,6 +194,7 @@ class Translator:
             with_scores: Greedy search is about 4% faster without scores, which then are NaN.
             on_done: Called with translations as soon as they are complete, in no particular order, and with
                 all of a buffer before it is yielded.
+            on_progress: Called with the number of UTF-8 bytes of sentences that are done, after each batch.
             has_more: Whether the next text comes within some seconds. A buffer then also ends where the
                 stream pauses, and is translated before more is read; by default it never pauses.
 
@@ -204,7 +207,7 @@ class Translator:
         segment = partial(self.encoder.segment, target_prefix=prefix_ids, max_sentences=max_sentences)
         pending: dict[Buffer, None] = {}  # in the order of the stream
         buffers = read_buffers(texts, buffer_size, segment, has_more)
-        for buffer, done in self._translate(buffers, with_scores=with_scores):
+        for buffer, done in self._translate(buffers, with_scores=with_scores, on_progress=on_progress):
             pending.setdefault(buffer)
             if done:
                 on_done(done.values())
@@ -230,14 +233,20 @@ class Translator:
             yield translations
 
     def _translate(
-        self, buffers: Iterable[Buffer], *, with_scores: bool
+        self,
+        buffers: Iterable[Buffer],
+        *,
+        with_scores: bool,
+        on_progress: Callable[[int], None] = lambda _num_bytes: None,
     ) -> Iterator[tuple[Buffer, dict[int, Translation]]]:
         """Batch, translate and post-process buffers.
 
         Yields:
             A buffer and, by row, its translations that are complete now; first those of texts without words.
         """
-        queue = BatchQueue(self.seeded_engine, self.config, self._review, with_scores=with_scores)
+        queue = BatchQueue(
+            self.seeded_engine, self.config, self._review, with_scores=with_scores, on_progress=on_progress
+        )
         for buffer, rows in queue.translate(buffers):
             translations = {row: self._joined(buffer, row) for row in rows}
             buffer.translations.update(translations)
@@ -290,10 +299,11 @@ class Translator:
 
     def seeded_engine(self, texts: Sequence[str] = ()) -> Engine:
         """The engine; for sampling, with a seed that is a function of ``decoding.seed`` and the texts."""
-        options = self.config.decoding
-        if not options.is_sampled:
+        if not self._is_sampled:
             return self.engine
-        return self.engine.seeded(zlib.crc32("\n".join(texts).encode(errors="replace"), options.seed))
+        return self.engine.seeded(
+            zlib.crc32("\n".join(texts).encode(errors="replace"), self.config.decoding.seed)
+        )
 
 
 def uses_keras(name: EngineName, config: Config) -> bool:

@@ -179,7 +179,9 @@ def test_an_interruption_before_the_first_buffer_is_reported(
     job, stopped, source: Path, whole: bytes, tmp_path: Path
 ) -> None:
     answer = stopped(0)
-    assert answer.stderr.startswith("stopped: nothing is saved, since progress is saved every 256 lines")
+    assert answer.stderr.startswith(
+        "stopped: nothing is saved, since progress is saved every 256 lines, or 100,000"
+    )
     assert names(tmp_path) == []
     answer = job(source, "--resume")
     assert answer.stderr.startswith(
@@ -365,3 +367,28 @@ def test_partial_output_that_was_changed_is_not_resumed(job, stopped, source: Pa
     content[len(content) // 2] ^= 1
     partial.write_bytes(content)
     assert f"--resume: {partial} is damaged" in job(source, "--resume", code=1).stderr
+
+
+def test_a_document_of_few_long_lines_is_resumed(
+    ptenmt, random_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [" ".join(random_lines(150, seed)) for seed in range(100)]
+    source, output = write_lines(tmp_path / "book.txt", texts), tmp_path / "out.txt"
+    job = ["translate", "--run", str(random_run), "--input", str(source), "--output", str(output)]
+    ptenmt(*job)
+    whole = output.read_bytes()
+    complete, shown = Translator.translate_buffers, list[int]()
+
+    def interrupted(*given: object, **options: object) -> Iterator[list[Translation]]:
+        yield from islice(complete(*given, **options), 2)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TranslationView, "show_progress", lambda _view, count: shown.append(count))
+    with monkeypatch.context() as patch:
+        patch.setattr(Translator, "translate_buffers", interrupted)
+        answer = ptenmt(*job, code=130)
+    assert "lines saved; resume with" in answer.stderr
+    assert len(shown) > 10, "progress is shown for every batch"
+    answer = ptenmt(*job, "--resume")
+    assert " before" in answer.stderr
+    assert output.read_bytes() == whole

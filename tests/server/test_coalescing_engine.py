@@ -45,12 +45,11 @@ class Requests:
         self.queue, self.engine = queue, engine
 
     def submit(
-        self, *sentences: tuple[int, int], max_length: int = 99, beam_size: int = 4
+        self, *sentences: tuple[int, int], max_length: int = 99, beam_size: int = 4, client: str = ""
     ) -> PendingHypotheses:
         """Submit sentences (word, length), all of one request."""
-        return self.submit_of(
-            QueuedRequest(self.queue), *sentences, max_length=max_length, beam_size=beam_size
-        )
+        request = QueuedRequest(self.queue, client=client)
+        return self.submit_of(request, *sentences, max_length=max_length, beam_size=beam_size)
 
     def submit_of(
         self, request: QueuedRequest, *sentences: tuple[int, int], max_length: int = 99, beam_size: int = 4
@@ -97,7 +96,44 @@ def test_sentences_that_wait_are_translated_with_similar_ones() -> None:
         requests.engine.gate.set()
         assert [words(wait) for wait in waits] == [[1000], [1, 2], [3], [4, 5, 6, 7, 8]]
         assert requests.queue.num_waiting == 0
-    assert [batch for batch, _ in requests.engine.batches[1:]] == [[1, 5, 6, 7], [2, 4, 8], [3]]
+    assert [batch for batch, _ in requests.engine.batches[1:]] == [[1, 5, 6, 7], [3], [2, 4, 8]]
+
+
+def test_a_short_text_overtakes_long_ones_and_does_not_share_their_batch() -> None:
+    with running() as requests:
+        requests.occupy()
+        waits = [requests.submit(*((giant, 150) for _ in range(9)), max_length=256) for giant in (1, 2)]
+        waits.append(requests.submit((3, 5)))
+        requests.engine.gate.set()
+        assert [words(wait) for wait in waits] == [[1] * 9, [2] * 9, [3]]
+    batches = [batch for batch, _ in requests.engine.batches[1:]]
+    assert batches == [[3], *[[1], [2]] * 9]  # requests take turns, and a batch is bounded by its cost
+
+
+def test_no_text_waits_for_ever_while_shorter_ones_come() -> None:
+    with running() as requests:
+        requests.engine.gate.set()
+        giant = requests.submit(*((1, 90) for _ in range(3)), max_length=99)
+        shorts = 0
+        while requests.queue.num_waiting and shorts < 1_000:
+            for wait in [requests.submit((2, 5), max_length=9) for _ in range(4)]:
+                words(wait)
+            shorts += 4
+        assert shorts < 1_000
+        assert words(giant) == [1, 1, 1]
+
+
+def test_many_requests_of_a_client_get_no_more_than_one_of_another() -> None:
+    with running() as requests:
+        requests.occupy()
+        many = [requests.submit((1, 99), max_length=200, client="a") for _ in range(12)]
+        one = requests.submit(*((2, 99) for _ in range(4)), max_length=200, client="b")
+        requests.engine.gate.set()
+        for wait in (*many, one):
+            words(wait)
+    order = [word for batch, _ in requests.engine.batches[1:] for word in batch]
+    assert order.index(1) <= 4
+    assert max(place for place, word in enumerate(order) if word == 2) <= 8
 
 
 def test_idle_threads_share_what_comes() -> None:
@@ -210,10 +246,12 @@ def test_an_error_of_the_engine_reaches_waiting_requests() -> None:
 def test_long_sentences_come_in_small_batches() -> None:
     with running() as requests:
         requests.occupy()
-        wait = requests.submit(*((word, 998) for word in range(4)), max_length=9999)
+        waits = [requests.submit(*((word, 998) for word in range(4)), max_length=9)]
+        waits.append(requests.submit(*((word, 50) for word in range(4, 8)), max_length=300))
         requests.engine.gate.set()
-        wait()
-    assert [batch for batch, _ in requests.engine.batches[1:]] == [[0, 1], [2, 3]]
+        for wait in waits:
+            wait()
+    assert [batch for batch, _ in requests.engine.batches[1:]] == [[4, 5], [0, 1], [6, 7], [2, 3]]
 
 
 def test_only_the_request_whose_sentence_fails_gets_the_error() -> None:

@@ -220,7 +220,7 @@ def test_subtitles_have_a_maximum_number_of_tags(tag: str) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"ol\xe1", "not UTF-8: byte 2 cannot be decoded; save it as UTF-8"),
+        (b"o\0l\xe1", "not UTF-8: byte 3 cannot be decoded; save it as UTF-8"),
         (b"\xff\xfea\0b", "not UTF-16-LE: byte 4 cannot be decoded; save it as UTF-8"),
     ],
 )

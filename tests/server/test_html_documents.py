@@ -98,6 +98,7 @@ def test_texts_outside_untranslated_elements_are_found(source: str, texts: list[
         ("<p>tom &amp; jerry&nbsp;</p>", "<p>TOM &amp; JERRY\u00a0</p>"),
         ("<p>um\n  dois</p>\n", "<p>UM DOIS</p>\n"),
         ("um <img> dois<img> três", "UM <img> DOIS<img> TRÊS"),
+        ("um <img>?", "UM <img>?"),
         ("um <script>if (a < b) c()</script><!-- d -->", "UM <script>if (a < b) c()</script><!-- d -->"),
         ("&lt;img src=x onerror=alert(1)&gt;", "&lt;IMG SRC=X ONERROR=ALERT(1)&gt;"),
         (

@@ -105,3 +105,63 @@ def test_an_owner_has_a_number_of_requests_a_minute(
         now += 20
         served.post("/detect", q="o gato", api_key=alice)
         served.refused("/detect", 429, json={"q": "x", "api_key": alice})
+
+
+def test_without_keys_the_limits_are_of_each_address(serve) -> None:
+    with serve(keys=Keys(per_minute=2, characters_per_day=12)) as served:
+
+        def status(address: str, text: str = "o") -> int:
+            headers = {"X-Forwarded-For": address}
+            body = ASKED | {"q": text}
+            return requests.post(
+                f"{served.url}/translate", json=body, headers=headers, timeout=120
+            ).status_code
+
+        assert [status("192.0.2.1") for _ in range(3)] == [200, 200, 429]
+        assert status("192.0.2.2") == 200
+        assert [status(f"2001:db8::{host}") for host in (1, 2, 3)] == [200, 200, 429]
+        assert [status("192.0.2.3", "o gato bebe"), status("192.0.2.3", "o gato")] == [200, 429]
+
+
+def test_addresses_are_forgotten_before_they_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ptenmt.server.limits._MAX_ADDRESSES", 3)
+    keys = Keys(per_minute=1)
+    first = keys.owner("", "192.0.2.1")
+    for host in (2, 3, 1, 4):
+        keys.owner("", f"192.0.2.{host}")
+    assert keys.owner("", "192.0.2.1") is first
+    assert len(keys._addresses) == 3
+
+
+def test_a_key_has_a_number_of_characters_a_day(serve, tmp_path: Path) -> None:
+    file = tmp_path / "keys.txt"
+    alice, bob = add_key(file, "alice"), add_key(file, "bob")
+    file.write_text(file.read_text().replace("\nbob", " - 10\nbob"))
+    add_key(file, "eve")
+    assert [line.split()[2:] for line in file.read_text().splitlines()] == [["-", "10"], [], []]
+    with serve(keys=Keys(file, characters_per_day=20)) as served:
+        header = {"Authorization": f"DeepL-Auth-Key {alice}"}
+        served.post("/translate", **ASKED, api_key=alice)
+        assert requests.get(f"{served.url}/v2/usage", headers=header, timeout=120).json() == {
+            "character_count": len(ASKED["q"]),
+            "character_limit": 10,
+        }
+        assert "10 characters a day" in served.refused("/translate", 429, json=ASKED | {"api_key": alice})
+        upload = {"data": ASKED, "files": {"file": ("a.txt", b"o gato bebe")}}
+        assert served.refused("/translate_file", 429, headers=header, **upload)
+        served.post("/translate", **ASKED, api_key=bob)
+
+
+def test_a_key_of_that_name_is_for_metrics_alone(serve, tmp_path: Path) -> None:
+    file = tmp_path / "keys.txt"
+    alice, metrics = add_key(file, "alice"), add_key(file, "metrics")
+    with serve(keys=Keys(file)) as served:
+
+        def status(key: str, **query: str) -> int:
+            headers = {"Authorization": f"Bearer {key}"} if key else {}
+            return requests.get(
+                f"{served.url}/metrics", headers=headers, params=query, timeout=120
+            ).status_code
+
+        assert [status(metrics), status(alice), status("", api_key=metrics)] == [200, 403, 403]
+        assert served.refused("/translate", 403, json=ASKED | {"api_key": metrics})

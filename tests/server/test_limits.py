@@ -5,6 +5,8 @@ import contextlib
 import json
 import re
 import socket
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -253,7 +255,7 @@ def test_probes_overtake_requests_that_arrived_together() -> None:
         begun.append(scope["path"])
 
     async def all_at_once() -> None:
-        guarded = RequestMiddleware(app, Limits(), Metrics())
+        guarded = RequestMiddleware(app, Limits(), Metrics(), Keys())
         scope: dict[str, Any] = {"type": "http", "method": "GET", "headers": []}
         paths = [*["/translate"] * 50, "/health"]
         nothing: Any = None
@@ -381,6 +383,81 @@ def test_only_allowed_hosts_are_answered(serve) -> None:
             assert answer.status_code == status
             assert status == 200 or "host" in answer.json()["error"]
             assert requests.get(f"{served.url}/health", headers=headers, timeout=120).status_code == 200
+
+
+def test_metrics_with_a_key_are_answered_for_any_host(serve, tmp_path: Path) -> None:
+    key = add_key(tmp_path / "keys.txt", "alice")
+    headers = {"Host": "10.0.0.7:5000", "Authorization": f"Bearer {key}"}
+    with serve(hosts=["example.org"], keys=Keys(tmp_path / "keys.txt")) as served:
+        assert requests.get(f"{served.url}/metrics", headers=headers, timeout=120).status_code == 200
+        del headers["Authorization"]
+        assert requests.get(f"{served.url}/metrics", headers=headers, timeout=120).status_code == 403
+    with serve(hosts=["example.org"]) as served:
+        assert requests.get(f"{served.url}/metrics", headers=headers, timeout=120).status_code == 400
+
+
+def test_nothing_is_read_after_a_request_whose_end_is_ambiguous(served) -> None:
+    body = b"2\r\n{}\r\n0\r\n\r\n"
+    with connected(served) as connection:
+        connection.sendall(HEAD + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n" + body)
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        answer = received(connection).lower()
+    assert answer.count(b"http/1.1 ") == 1
+    assert b"connection: close" in answer
+
+
+def test_json_may_begin_with_a_byte_order_mark(served) -> None:
+    body = b"\xef\xbb\xbf" + json.dumps(ASKED).encode()
+    headers = {"Content-Type": "application/json"}
+    answer = requests.post(f"{served.url}/translate", data=body, headers=headers, timeout=120)
+    assert answer.json() == {"translatedText": "O GATO"}
+
+
+def test_a_client_leaves_room_in_the_queue_for_others(serve) -> None:
+    with serve(queue=8) as served, ThreadPoolExecutor(12) as pool:
+        served.engine.gate.clear()
+
+        def translate(address: str) -> int:
+            headers = {"X-Forwarded-For": address}
+            return requests.post(
+                f"{served.url}/translate", json=ASKED, headers=headers, timeout=120
+            ).status_code
+
+        greedy = []
+        for number in range(10):
+            greedy.append(pool.submit(translate, "192.0.2.1"))
+            until(
+                lambda done=number: num_waiting(served) + len(served.engine.begun) > done or greedy[-1].done()
+            )
+        other = pool.submit(translate, "192.0.2.2")
+        until(lambda: num_waiting(served) == 7)
+        served.engine.gate.set()
+        assert other.result() == 200
+        assert sorted(each.result() for each in greedy) == [200] * 8 + [503] * 2
+
+
+@pytest.mark.parametrize(
+    ("is_json", "is_verbose"), [(False, False), (False, True), (True, False), (True, True)]
+)
+def test_every_form_of_the_log(is_json: bool, is_verbose: bool) -> None:
+    """In a process of its own: the log is the process's."""
+    code = f"""
+import logging
+from ptenmt.cli.console import Screen
+from ptenmt.server.process import log_to_stderr
+screen = Screen(verbose={is_verbose})
+log_to_stderr(is_json={is_json}, is_verbose={is_verbose})
+logging.getLogger("ptenmt.server.access").info("request of %s", "\x1b]0;\x07")
+logging.getLogger("ptenmt.server").warning("warning")
+"""
+    lines = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=300
+    ).stderr.splitlines()
+    if is_json:
+        assert [json.loads(line)["level"] for line in lines] == ["info", "warning"]
+    else:
+        request = [r"ptenmt.server.access: request of \x1b]0;\x07"]
+        assert lines == [*(request if is_verbose else []), "ptenmt.server: warning"]
 
 
 def test_a_request_is_a_line_of_the_log_without_keys_and_texts(

@@ -51,16 +51,16 @@ def test_a_detected_language_is_translated_by_its_own_model(serve) -> None:
 
 
 def test_two_directions_are_chained_only_if_asked(serve) -> None:
-    pairs, body = ["pt-en", "en-gl"], {"q": ["o gato", "a mãe"], "source": "pt", "target": "gl"}
+    pairs, body = ["pt-en", "en-gl"], {"q": ["o gato", "o rei"], "source": "pt", "target": "gl"}
     with serve(pairs=pairs) as served:
         assert "not available as a target" in served.refused("/translate", 400, json=body)
     with serve(pairs=pairs, memory={"pivots": True}) as served:
         assert served.post("/translate", **body, alternatives=1) == {
-            "translatedText": ["O GATO", "A MÃE"],
-            "alternatives": [["O GATO!"], ["A MÃE!"]],
+            "translatedText": ["O GATO", "O REI"],
+            "alternatives": [["O GATO!"], ["O REI!"]],
         }
-        second = [text.upper() for batch in served.engines["en-gl"].begun for text in batch]
-        assert sorted(second) == ["A MÃE", "O GATO"]
+        second = {text.upper() for batch in served.engines["en-gl"].begun for text in batch}
+        assert second == {"O GATO", "O REI"}, "the best ones, without their alternatives"
         assert requests.get(f"{served.url}/languages", timeout=120).json()[0]["targets"] == ["pt", "en", "gl"]
         assert "one model" in served.refused("/v1/alignment", 400, json=body | {"q": "o gato"})
         form = {"data": {"source": "pt", "target": "gl"}, "files": {"file": ("a.txt", b"o gato\n1")}}
@@ -101,13 +101,15 @@ def test_an_unloaded_model_that_is_in_use_is_not_loaded_again() -> None:
 
 def test_while_a_direction_is_loaded_others_are_loaded_and_used() -> None:
     begun, gate = threading.Event(), threading.Event()
+    loads: list[Model] = []
     nothing: Any = SimpleNamespace()
     trained: Any = SimpleNamespace(numpy_model=SimpleNamespace(attention=lambda *_ids: {}))
 
     def load_slowly() -> Any:
         begun.set()
         assert gate.wait(300)
-        return Model(nothing, trained, nothing)
+        loads.append(Model(nothing, trained, nothing))
+        return loads[-1]
 
     slow = Direction("pt", "en", load=load_slowly)
     models = Models([slow, Direction("en", "pt", load=lambda: Model(nothing, trained, nothing))])
@@ -119,7 +121,9 @@ def test_while_a_direction_is_loaded_others_are_loaded_and_used() -> None:
         reloading = pool.submit(models.reload)
         gate.set()
         reloading.result()
-        assert waiting[0].result() is waiting[1].result()
+        # The second may come before or after the models are loaded again, in no case does it load one itself.
+        assert all(each.result() in loads for each in waiting)
+        assert len(loads) == 2
 
 
 def test_a_model_is_outdated_until_the_newest_weights_were_read() -> None:

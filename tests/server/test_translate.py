@@ -272,7 +272,7 @@ def zipped(kinds: str = KINDS, **files: bytes) -> bytes:
     [
         ("x.pdf", b"%PDF", 400, "files of type .pdf are not supported"),
         ("x", b"", 400, "files of type (none)"),
-        ("x.txt", b"ol\xe1", 400, "not UTF-8: byte 2"),
+        ("x.txt", b"o\0l\xe1", 400, "not UTF-8: byte 3"),
         ("x.srt", b"o gato", 400, "has no subtitles"),
         ("x.docx", b"PK nonsense", 400, "not a Word document"),
         ("x.docx", zipped(""), 400, "not a Word document"),

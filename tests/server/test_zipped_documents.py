@@ -147,7 +147,7 @@ def test_formatting_follows_the_words() -> None:
     link = '<text:a xlink:href="http://a">'
     span = '<text:span text:style-name="T1">milk</text:span>'
     content = unpacked(document.with_texts(moved))["content.xml"]
-    assert f">{span} drinks {link}to</text:a> {link}day</text:a><text:note>" in content
+    assert f">{span} drinks {link}to</text:a> {link}day</text:a> <text:note>" in content
 
 
 def test_books_are_translated_with_their_titles_and_language() -> None:

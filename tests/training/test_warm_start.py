@@ -14,7 +14,8 @@ from ptenmt.errors import RunError
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
 from ptenmt.runs.trained_model import TrainedModel
-from ptenmt.training.events import CurvePoint, Event, Warned
+from ptenmt.runs.weights import best_weights
+from ptenmt.training.events import CurvePoint, Event, Validated, Warned
 from ptenmt.training.session import train
 
 
@@ -54,6 +55,19 @@ def test_weights_are_reused(copied: TrainedRun, other_data: Config, tmp_path: Pa
     (warning,) = events_of(longer, tmp_path / "tuned", Warned, init_from="no such run")
     assert "resumes from its own checkpoint" in warning.message
     assert run.facts()["initialized_from"] == best, "a resumed run remembers"
+
+
+@pytest.mark.usefixtures("_uncompiled")
+def test_the_initial_weights_stay_the_best_if_training_harms_them(copied: TrainedRun, tmp_path: Path):
+    options = TrainingConfig(epochs=1, max_steps=2, schedule="constant", learning_rate=0.5, warmup_steps=1)
+    harmful = replace(copied.config, training=options, validation=ValidationConfig(metric="loss"))
+    start, after = events_of(harmful, tmp_path / "tuned", Validated, init_from=copied.path)
+    assert (start.global_step, start.is_best, after.is_best) == (0, True, False)
+    assert start.scores.loss < after.scores.loss
+    (best,) = best_weights(Run(tmp_path / "tuned").weights_folder)
+    assert best.step == 0
+    (origin,) = best_weights(Run(copied.path).weights_folder)
+    assert best.checksum == origin.checksum
 
 
 @pytest.mark.slow

@@ -99,7 +99,7 @@ def test_a_buffer_ends_where_the_stream_pauses():
 
 
 def test_long_texts_make_small_buffers():
-    texts = ["x" * 150_000] * 5
+    texts = ["x" * 60_000] * 5
     assert [len(read.texts) for read in read_buffers(texts, 1000, segment)] == [2, 2, 1]
 
 

@@ -44,7 +44,7 @@ class _EncodedDocument:
         try:
             source = content[len(self._mark) :].decode(self._encoding)
         except UnicodeDecodeError as error:
-            if self._mark or not legacy:
+            if self._mark or not legacy or b"\0" in content:
                 encoding, place = self._encoding.upper(), len(self._mark) + error.start
                 raise Refusal(
                     f"the file is not {encoding}: byte {place:,} cannot be decoded; save it as UTF-8"
@@ -67,7 +67,7 @@ def read_document(
     """Read a document; refuses unknown formats, damage and sizes. ``languages`` are those of ``Html``."""
     match _suffix(name):
         case ".txt":
-            return _EncodedDocument(content, PlainText)
+            return _EncodedDocument(content, PlainText, legacy="cp1252")
         case ".html":
             return _EncodedDocument(content, lambda source: Html(source, languages))
         case ".srt":

@@ -55,6 +55,14 @@ _END_OF_BODY = re.compile(r"</(?:body|html)\b[^>]*>?", re.IGNORECASE)
 """These end tags are optional, and libxml2 drops text that follows them."""
 _NO_XML = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#\d+|#x[\da-fA-F]+);)(?:\w+;)?|<(?![\w:/!?])")
 """What begins neither an entity of XML nor a tag."""
+_EMPTY = re.compile(
+    r"""<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>"""
+    r"""|<([^\s<>/!?]+)((?:\s+[^\s<>=/]+\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*></\1\s*>""",
+    re.DOTALL,
+)
+"""An empty element with an end tag, or what may have something in it that looks like one."""
+_HAS_END_TAG = "ptenmt-has-end-tag"
+"""The attribute with which such elements are parsed: to lxml they are the same as those without."""
 _PROLOG = re.compile(r"\s+|<\?.*?\?>|<!--.*?-->|<!doctype\b[^>\[]*>", re.IGNORECASE | re.DOTALL)
 """What precedes the root of XML. A document type with declarations is none: it is not well-formed."""
 _XHTML = "{http://www.w3.org/1999/xhtml}"
@@ -96,7 +104,8 @@ class Html:
         if is_xml:
             begin = _end_of_all(_PROLOG, source)
             self._prolog = source[:begin]
-            self.root = _parsed_xml(source[begin:])
+            content = source[begin:] if is_xhtml else _EMPTY.sub(_with_end_tag, source[begin:])
+            self.root = _parsed_xml(content)
         else:
             self.root = _parsed(source if self._is_page else f"<html><body>{source}")
         for node in self.root.iter(f"{_XHTML}*") if is_xhtml else ():
@@ -142,7 +151,8 @@ class Html:
     def _written(self, tree: Any) -> str:
         if self._method == "xml":
             for node in tree.iter("*"):
-                node.text = node.text or None  # <x/> and not <x></x>
+                has_end_tag = node.attrib.pop(_HAS_END_TAG, None) is not None
+                node.text = node.text or ("" if has_end_tag else None)  # <x></x> or <x/>
                 if self._is_xhtml and node.tag[0] != "{":
                     node.tag = _XHTML + node.tag
         return str(etree.tostring(tree, method=self._method, encoding="unicode"))
@@ -172,6 +182,8 @@ class _HtmlUnit(TranslationUnit):
         self._element, self._place, self._nodes, self._roles = element, place, nodes, roles
         self._end = ""
         """The last character of the text."""
+        self._after_space = set[int]()
+        """The numbers of empty elements that follow a space."""
         self._add_text(first, ())
         for node in nodes:
             self._add(node, ())
@@ -195,6 +207,8 @@ class _HtmlUnit(TranslationUnit):
             self._end = name[-1]
         else:
             inner = (*path, self._number(node))
+            if role != "inline" and self._end == " ":
+                self._after_space.add(inner[-1])
             if role == "inline":
                 is_part = node.tag == "sup" and len(node) == 0 and self._is_ordinal(node.text or "")
                 self._add_text(node.text, path if is_part else inner)
@@ -221,7 +235,7 @@ class _HtmlUnit(TranslationUnit):
         for node in self._nodes:
             node.getparent().remove(node)
         container = self._element.makeelement("div")
-        self._write(container, spans)
+        self._write(container, self._spaced(spans))
         self._append_text(container, self._after)
         self._nodes = list(container)
         setattr(self._element, self._place, None)
@@ -231,6 +245,15 @@ class _HtmlUnit(TranslationUnit):
             else:
                 self._element.addnext(node)
         setattr(self._element, self._place, self._before + (container.text or ""))
+
+    def _spaced(self, spans: Sequence[Fragment]) -> Iterator[Fragment]:
+        """The translation, with a space before the empty elements that follow one."""
+        end = " "
+        for text, path in spans:
+            if not text and not end.isspace() and self._after_space.intersection(path[-1:]):
+                yield " ", path[:-1]
+            yield text, path
+            end = text[-1:] or end
 
     def _opened(self, element: _Element, *, is_first: bool) -> tuple[_Element, _Element]:
         if not is_first:
@@ -275,6 +298,10 @@ def _parsed(source: str) -> _Element:
     return root
 
 
+def _with_end_tag(empty: re.Match[str]) -> str:
+    return f'<{empty[1]}{empty[2]} {_HAS_END_TAG}=""></{empty[1]}>' if empty[1] else empty[0]
+
+
 def _parsed_xml(source: str) -> _Element:
     """XML in two elements, as a fragment of HTML is."""
     content = _NO_XML.sub(lambda sign: escape(unescape(sign[0])), xml_characters(source))
@@ -287,16 +314,54 @@ def _parsed_xml(source: str) -> _Element:
     return root
 
 
-def xml_roles(root: _Element) -> dict[_Element, str]:
-    """The role of each node in any XML: elements beside text are inline, all others are blocks."""
+def xml_roles(
+    root: _Element,
+    *,
+    ignored: Collection[str] = (),
+    splitting: Collection[str] = (),
+    inline: Collection[str] = (),
+    has_outline: bool = True,
+) -> dict[_Element, str]:
+    """The role of each node in any XML: elements beside text are inline, all others are blocks.
+
+    An element without text that stands like a word, such as the variable of a message, is a placeholder.
+
+    Args:
+        root: The XML, in two elements.
+        ignored: Tags of elements that are not translated.
+        splitting: Tags of blocks, wherever they stand.
+        inline: Tags of elements that are never blocks.
+        has_outline: Whether elements beside no text are blocks without being named.
+    """
     roles = {root: "block"}
     for parent in root.iter("*"):
         texts = [parent.text, *(child.tail for child in parent)]
         is_mixed = roles[parent] == "inline" or any(text and text.strip() for text in texts)
+        is_inline = is_mixed or not has_outline
         for child in parent:
-            is_element = isinstance(child.tag, str)
-            roles[child] = ("inline" if is_mixed else "block") if is_element else "point"
+            if not isinstance(child.tag, str):
+                roles[child] = "point"
+            elif child.tag in ignored:
+                roles[child] = "placeholder"
+            elif child.tag in splitting or parent is root:
+                roles[child] = "block"
+            elif is_inline or child.tag in inline:
+                roles[child] = "placeholder" if _is_like_word(child) else "inline"
+            else:
+                roles[child] = "block"
+    for node in reversed(list(root.iter("*"))):
+        if roles[node] == "inline" and any(roles[child] == "block" for child in node):
+            roles[node] = "block"
     return roles
+
+
+def _is_like_word(element: _Element) -> bool:
+    """Whether an element without text stands between spaces or punctuation marks."""
+    if any(map(str.strip, element.itertext())):
+        return False
+    previous = element.getprevious()
+    before = (element.getparent().text or " ") if previous is None else previous.tail or "a"
+    return not before[-1].isalnum() and not (element.tail or " ")[0].isalnum()
 
 
 def check_bounds(xml: bytes) -> None:

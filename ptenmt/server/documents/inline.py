@@ -2,7 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from itertools import chain, count, groupby, islice
 from operator import itemgetter
 from typing import Any, TypeVar
@@ -101,7 +101,7 @@ class TranslationUnit(ABC):
         before = self.spans[-1][0] if self.spans else ""
         return len(text) <= 2 and text.isalpha() and _BEFORE_ORDINAL.search(before) is not None
 
-    def _write(self, container: Any, spans: Sequence[Fragment]) -> None:
+    def _write(self, container: Any, spans: Iterable[Fragment]) -> None:
         """Write a translation into an element; placeholders that it lost are at its end."""
         opened, last, seen = [container], Elements(), set[int]()
         left = {name: [*elements] for name, elements in self._placeholders.items()}

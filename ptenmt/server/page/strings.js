@@ -1,6 +1,6 @@
 /** What the page says, in the browser's language: English, as written in the code and in index.html, or Portuguese. */
 
-const PORTUGUESE = {
+export const PORTUGUESE = {
   "Views": "Vistas",
   "Translate": "Traduzir",
   "Inside": "Por dentro",

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request, Response
 
 from ptenmt.server.limits import Refusal
 from ptenmt.server.schemas import ModelAnswer, errors
-from ptenmt.server.service import SharedService, bearer_token
+from ptenmt.server.service import SharedService, header_key
 
 router = APIRouter()
 _GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))", re.IGNORECASE)
@@ -83,7 +83,7 @@ async def ready() -> dict[str, str]:
 )
 async def metrics(request: Request, service: SharedService) -> Response:
     """Return metrics for Prometheus; if keys are required, a bearer token is needed."""
-    if service.keys.owner(bearer_token(request)) is None:
+    if not service.keys.may_read_metrics(header_key(request)):
         raise Refusal("a valid key is needed, as a bearer token", 403)
     text = service.metrics.text(await models(service))
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -1,0 +1,49 @@
+/** The engine in its worker, by functions like those for the server's routes (server/page/api.js). */
+
+import { say } from "./strings.js";
+
+/** How to translate, and what to call with a sentence and what there is of its translation. */
+export const search = { beamSize: 1, onText: () => {} };
+
+const waiting = new Map(); // number -> what to call with the answer
+let [worker, count] = [null, 0];
+
+/** Start the worker, whose program and model are texts of the document. */
+export function start(program, facts, weights) {
+  worker = new Worker(URL.createObjectURL(new Blob([program], { type: "text/javascript" })));
+  worker.addEventListener("message", ({ data: { number, text, answer, error } }) => {
+    const { resolve, reject, onText } = waiting.get(number);
+    if (text !== undefined) return onText(text);
+    waiting.delete(number);
+    return error === undefined ? resolve(answer) : reject(new Error(say(error)));
+  });
+  return ask("load", [facts, weights]);
+}
+
+/** Ask for a sentence's translation; once aborted, the answer is ignored. */
+export async function fetchTranslations([sentence], _languages, signal) {
+  const onText = (text) => signal.aborted || search.onText(sentence, text);
+  const aborted = new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  const translated = ask("translate", [sentence, search.beamSize], onText);
+  return { translatedText: [await Promise.race([translated, aborted])] };
+}
+
+export function fetchAlignment(sentence, translation) {
+  return ask("align", [sentence, translation]);
+}
+
+export function fetchAlternatives(sentence, prefix) {
+  return ask("alternatives", [sentence, prefix, 6]);
+}
+
+export function fetchAttention(sentence, translation) {
+  return ask("attention", [sentence, translation]);
+}
+
+function ask(method, values, onText = () => {}) {
+  return new Promise((resolve, reject) => {
+    count += 1;
+    waiting.set(count, { resolve, reject, onText });
+    worker.postMessage({ number: count, method, values });
+  });
+}

@@ -1,0 +1,113 @@
+"""``ptenmt export --format web``, as somebody opens it: a file, in a browser without a network."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import Browser
+from int8_weights import rounded
+
+from ptenmt import export_model
+from ptenmt.model.numpy_transformer import NumpyTransformer
+from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.tokenizers import END, START, suppressed_ids
+
+SENTENCE = "A minha amiga comprou fruta no mercado."
+ADDRESS = "https://example.org/a?b=1"
+
+
+@pytest.fixture(scope="module")
+def trained() -> TrainedModel:
+    return TrainedModel.load("starter")
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return export_model("starter", format="web", output=tmp_path_factory.mktemp("web") / "pt-en.html").path
+
+
+@pytest.fixture
+def page(browser: Browser, file: Path) -> Browser:
+    browser.open(file.as_uri())
+    return browser
+
+
+def translated(page: Browser, text: str) -> str:
+    """What the page makes of a text, once it is done."""
+    page.write(text)
+    page.until(lambda: page["copy"].is_displayed(), 60)
+    return page["target"].text
+
+
+def greedy(trained: TrainedModel, sentence: str) -> str:
+    """The translation by the model in NumPy, one whole pass a token, with weights rounded to int8."""
+    model = NumpyTransformer(trained.config.model, rounded(trained.weights))
+    source = np.array([[START, *trained.tokenizers.source.encode([sentence])[0], END]])
+    ids = [START]
+    while ids[-1] != END:
+        logits = model.logits(source, np.array([ids]))[0, -1]
+        logits[suppressed_ids(trained.config.tokenizer)] = -np.inf
+        ids.append(int(logits.argmax()))
+    return trained.tokenizers.target.decode([ids])[0]
+
+
+def test_it_translates_and_shows_how(page: Browser, trained: TrainedModel):
+    page["beams"].send_keys("Greedy")
+    translation = greedy(trained, SENTENCE)
+    assert translated(page, SENTENCE) == translation
+
+    words = page.words("target")
+    page.point_at(words["friend"])
+    page.until(lambda: page.strengths("mirror").get("amiga") == 1)
+
+    words["friend"].click()
+    options = page.until(lambda: page.all("#menu button"))
+    page.script("arguments[0].click()", options[0])
+    changed = page["target"].text
+    assert changed != translation
+    assert changed.startswith(translation.partition(" friend")[0])
+
+    page["tab-inside"].click()
+    page.until(lambda: page.all("#map td:not(.corner)"))
+    heads = trained.config.model.num_heads
+    assert len(page.all("#heads button")) == (1 + heads) * trained.config.model.num_decoder_layers
+    page["tab-about"].click()
+    assert "CC-BY-SA-4.0" in page["view-about"].text
+    assert page.complaints() == []
+
+
+def test_what_is_no_text_stays_as_it_is(page: Browser):
+    text = f"{ADDRESS}\n\n12,50 €  --  ana@example.org"
+    assert translated(page, text) == text
+    assert ADDRESS in translated(page, f"Visite {ADDRESS} amanhã.")
+
+
+def test_a_long_text_can_be_stopped_and_goes_on(page: Browser):
+    text = " ".join(f"Eu vi {number} gatos na rua." for number in range(2, 18))
+    code = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'))"
+    page.script(code, page["source"], text)
+    page.until(lambda: page["stop"].is_displayed())
+    page["stop"].click()
+    page.until(lambda: page["target-pane"].get_attribute("aria-busy") == "false")
+    assert page["status"].text.endswith("of 16 sentences")
+    page["stop"].click()
+    page.until(lambda: page["copy"].is_displayed(), 60)
+    assert all(str(number) in page["target"].text for number in range(2, 18))
+
+
+def test_it_asks_nobody_for_anything(page: Browser, file: Path):
+    policy = page.all("meta[http-equiv=Content-Security-Policy]")[0].get_attribute("content")
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert page.script("return performance.getEntriesByType('resource').map((entry) => entry.name)") == []
+    assert page.script("return fetch('data:,x').then(() => 'sent', () => 'refused')") == "refused"
+    assert page.script("return [localStorage.length, sessionStorage.length]") == [0, 0]
+    weights = 2_883_904
+    assert file.stat().st_size < 1.5 * weights + 150_000
+
+
+@pytest.mark.parametrize("name", ["translate", "inside", "about"])
+def test_axe_finds_nothing(page: Browser, axe: str, name: str):
+    translated(page, SENTENCE)
+    page[f"tab-{name}"].click()
+    page.driver.execute_script(axe)
+    assert page.script("return (await axe.run()).violations.map((found) => found.id)") == []
