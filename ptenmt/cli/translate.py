@@ -1,7 +1,7 @@
 """``ptenmt translate`` and ``ptenmt backtranslate``.
 
 Args:
-    texts: Sentences; standard input by default, or for a single -.
+    texts: Sentences, or with --output-dir documents; standard input by default, or for a single -.
     n_best: Write the N best translations of each text: rank, score and translation, separated by tabs. Raises
         the beam size to N unless --beam-size is given.
     max_length: Maximum number of tokens of a translation.
@@ -12,6 +12,8 @@ Args:
     glossary: Terms and their translations, a pair a line, separated by a tab; equal: not translated.
     input_file: Translate this file, plain or .gz.
     output_file: Write the translations to this file, complete or not at all; -: standard output.
+    output_folder: Translate documents (.txt, .html, .srt, .docx, .odt, .pptx, .epub) into this folder, where
+        they keep their names and layout.
     shard: Translate only the K-th of N parts of the input, such as 3/16, on one of N machines; their outputs,
         joined in order, are that of the whole. A part is a multiple of 2,048 lines, fewer if long.
     skip_invalid: Write an empty line for input that is not valid UTF-8 instead of stopping.
@@ -49,6 +51,8 @@ from ptenmt.translation.safeguards.glossary import Glossary
 from ptenmt.translation.translator import BUFFER_SIZE, Translator, uses_keras
 
 _INVALID_HINT = "save the file as UTF-8, or write empty lines for such lines with --skip-invalid"
+DOCUMENTS = (".html", ".htm", ".srt", ".docx", ".odt", ".pptx", ".epub")
+"""File name suffixes of documents that are no lines of text."""
 _file_option = partial(typer.Option, rich_help_panel="Files")
 _format_option = partial(typer.Option, rich_help_panel="Output format")
 _ONE = "decoding.num_hypotheses=1"
@@ -75,6 +79,7 @@ def translate(
     overrides: options.DecodingOverrides = None,
     input_file: Annotated[Path | None, _file_option("--input", "-i", metavar="FILE")] = None,
     output_file: Annotated[Path | None, _file_option("--output", "-o", metavar="FILE")] = None,
+    output_folder: Annotated[Path | None, _file_option("--output-dir", metavar="DIR")] = None,
     resume: options.Resume = False,
     shard: Annotated[str | None, _file_option("--shard", metavar="K/N", show_default=False)] = None,
     skip_invalid: Annotated[bool, _file_option("--skip-invalid")] = False,
@@ -91,6 +96,8 @@ def translate(
     Example: ptenmt translate "este modelo parece funcionar bem"
 
     Example: ptenmt translate --input letter.pt.txt --output letter.en.txt
+
+    Example: ptenmt translate report.docx page.html film.srt --output-dir en
     """
     texts = None if texts == ["-"] else texts
     output_file = None if str(output_file) in ("-", "/dev/stdout") else output_file
@@ -99,11 +106,36 @@ def translate(
     options.refuse_together({"--n-best": n_best, "--alternatives": alternatives})
     files = {"TEXT": texts, "--input": input_file, "--output": output_file}
     options.refuse_together({"--interactive": interactive, **files})
+    lines_only: dict[str, object] = {
+        "--output": output_file,
+        "--n-best": n_best,
+        "--alternatives": alternatives,
+    }
+    lines_only |= {"--prefix": prefix, "--resume": resume, "--shard": shard, "--raw": raw, "--json": as_json}
+    options.refuse_together({"--output-dir": output_folder, **lines_only, "--interactive": interactive})
     terms = None if glossary is None else Glossary.read(glossary)
     directory = find_run(run, "translation")
     flags = {"beam_size": beam_size, "num_hypotheses": n_best, "max_length": max_length}
     decoding = options.chosen_decoding(directory.config().decoding, overrides, flags)
     part = None if shard is None else _part(shard, input_file, output_file, skip_invalid=skip_invalid)
+    if output_folder is not None:
+        documents = [input_file] if input_file else list(map(Path, texts or []))
+        if not documents:
+            raise PtenmtError("--output-dir needs documents", "name files after the command")
+
+        def load() -> Translator:
+            _, translator = _load(screen, directory, checkpoint, engine, device, threads)
+            return translator.with_glossary(terms).with_options(**asdict(decoding))
+
+        from ptenmt.cli.documents import translate_documents  # office files' libraries
+
+        translate_documents(screen, documents, output_folder, load)
+        return
+    if input_file is not None and input_file.suffix.lower() in DOCUMENTS:
+        raise PtenmtError(
+            f"--input {input_file} is a document, not lines of text",
+            f"ptenmt translate {input_file} --output-dir DIR keeps its layout",
+        )
     # Opened before the model is loaded, to report a missing file at once.
     file = opened_lines(
         input_file or Path("-"), skip_invalid=skip_invalid, keeps_returns=True, hint=_INVALID_HINT
