@@ -18,6 +18,7 @@ from python_multipart.multipart import parse_options_header
 from starlette.datastructures import UploadFile
 
 from ptenmt.data.text import seems_foreign
+from ptenmt.documents.inline import is_prose
 from ptenmt.errors import ConfigError
 from ptenmt.server.coalescing_engine import (
     BusyError,
@@ -26,7 +27,6 @@ from ptenmt.server.coalescing_engine import (
     SearchCache,
     SentenceQueue,
 )
-from ptenmt.server.documents.inline import is_prose
 from ptenmt.server.glossaries import Glossaries, StoredGlossary
 from ptenmt.server.limits import CLIENT_GONE, METRICS, Keys, Limits, Refusal, shutting_down
 from ptenmt.server.middleware import Metrics

@@ -14,9 +14,10 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from ptenmt.data.text import language_name
+from ptenmt.documents import translated_name
+from ptenmt.documents.html import xml_roles
+from ptenmt.errors import DocumentError
 from ptenmt.server import schemas
-from ptenmt.server.documents import translated_name
-from ptenmt.server.documents.html import xml_roles
 from ptenmt.server.limits import Refusal
 from ptenmt.server.routes.libretranslate import (
     DOWNLOAD_SECONDS,
@@ -220,7 +221,7 @@ async def _finish(
             translated = await asyncio.wait_for(work(), service.limits.file_seconds)
         downloads.add(name, translated, number)
         job.characters, job.status = request.state.characters, "done"
-    except Refusal as refusal:
+    except (Refusal, DocumentError) as refusal:
         job.error, job.status = refusal.message, "error"
     except TimeoutError:
         job.error, job.status = f"not done within {service.limits.file_seconds:g} seconds", "error"

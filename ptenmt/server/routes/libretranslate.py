@@ -12,9 +12,9 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request, Response
 
 from ptenmt.data.text import language_name
+from ptenmt.documents import FORMATS, Document, read_document, translated_name
+from ptenmt.documents.html import Html, xml_roles
 from ptenmt.server import schemas
-from ptenmt.server.documents import FORMATS, Document, read_document, translated_name
-from ptenmt.server.documents.html import Html, xml_roles
 from ptenmt.server.glossaries import StoredGlossary
 from ptenmt.server.limits import Refusal
 from ptenmt.server.models import Route
