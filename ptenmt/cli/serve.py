@@ -32,7 +32,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -44,6 +44,9 @@ from ptenmt.runs import Choice, Run, find_run
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.server.limits import Keys, Limits, add_key as make_key
 from ptenmt.translation.safeguards.glossary import Glossary
+
+if TYPE_CHECKING:
+    from ptenmt.server.models import Direction
 
 _DEFAULTS = Limits()
 _PACKAGES = ["fastapi", "uvicorn", "h11", "python_multipart", "prometheus_client"]
@@ -97,7 +100,7 @@ def serve(
         _print_new_key(keys, add_key)
         return
     _check_packages()
-    from ptenmt.server.models import Models, direction_of_run
+    from ptenmt.server.models import Models
     from ptenmt.server.process import serve as run_server
     from ptenmt.server.service import Service
 
@@ -110,10 +113,8 @@ def serve(
         file_megabytes=max_file,
     )
     threads = threads or available_cores()
-    models, directions = _trained_models(runs, checkpoint, warn), []
-    for model in models:
-        decoding = options.chosen_decoding(model.config.decoding, overrides, {"beam_size": beam_size})
-        directions.append(direction_of_run(model, decoding, checkpoint, device=device, threads=threads))
+    models = _trained_models(runs, checkpoint, warn)
+    directions = _directions(models, checkpoint, device, threads, overrides, beam_size)
     service = Service(
         Models(directions, max_bytes=1_000_000 * (max_memory or math.inf), pivots=pivot),
         limits,
@@ -135,6 +136,25 @@ def serve(
         on_warning=warn,
     )
     say("stopped")
+
+
+def _directions(
+    models: Sequence[TrainedModel],
+    checkpoint: Choice,
+    device: str,
+    threads: int,
+    overrides: list[str] | None,
+    beam_size: int | None,
+) -> "list[Direction]":
+    """What the server loads when it is used, for each model: its run, and how to search."""
+    from ptenmt.server.models import direction_of_run
+
+    flags = {"beam_size": beam_size}
+    decodings = [options.chosen_decoding(model.config.decoding, overrides, flags) for model in models]
+    return [
+        direction_of_run(model, decoding, checkpoint, device=device, threads=threads)
+        for model, decoding in zip(models, decodings, strict=True)
+    ]
 
 
 def _print_new_key(keys: Path | None, name: str) -> None:
