@@ -6,6 +6,7 @@ Args:
     pivot: Chain two runs over a common language where there is no direct one.
     watch: Load a model again when training has found a better one.
     max_memory: Most memory of loaded models; the least recently used are unloaded.
+    cache: Keep the translations of the last sentences, in so much memory.
     keys: Require an API key from this file.
     add_key: Do not serve: create a key for NAME, add its hash to --keys, and print the key.
     glossary: Terms and their translations, a pair a line, separated by a tab, which requests may name as
@@ -64,6 +65,7 @@ def serve(
     pivot: Annotated[bool, typer.Option("--pivot")] = False,
     watch: Annotated[bool, typer.Option("--watch")] = False,
     max_memory: Annotated[float | None, typer.Option(metavar="MB", min=1, show_default="no limit")] = None,
+    cache: Annotated[float, typer.Option(metavar="MB", min=0, show_default="none")] = 0,
     device: options.Device = "cpu",
     threads: options.Threads = None,
     beam_size: options.BeamSize = None,
@@ -122,6 +124,7 @@ def serve(
         threads=threads,
         glossaries={file.stem: Glossary.read(file) for file in glossary or ()},
         glossary_folder=glossaries,
+        cache_bytes=1_000_000 * cache,
     )
     run_server(
         service,

@@ -190,12 +190,24 @@ class _RunUnit(TranslationUnit):
             parent.remove(node)
         if None in self._default:
             self._default[container] = self._default[None]
-        self._write(container, self._with_ranges(spans))
+        self._write(container, self._with_formatted_blanks(self._with_ranges(spans)))
         for node in list(container):
             if following is None:
                 parent.append(node)
             else:
                 following.addprevious(node)
+
+    def _with_formatted_blanks(self, spans: Sequence[Fragment]) -> Iterator[Fragment]:
+        """The spans, a blank between two runs with formatting of their own in that of the first."""
+        for at, (text, path) in enumerate(spans):
+            beside = [other for near, other in spans[max(at - 1, 0) : at + 2 : 2] if near]
+            if text.isspace() and len(beside) == 2 and all(self._is_run(other, path) for other in beside):
+                path = beside[0]
+            yield text, path
+
+    def _is_run(self, path: Elements, around: Elements) -> bool:
+        """Whether a path is that of a run with formatting of its own, in the same elements."""
+        return path[:-1] == around and path != around and self._roles.get(self._elements[path[-1]]) == "text"
 
     def _with_ranges(self, spans: Sequence[Fragment]) -> list[Fragment]:
         """Return the spans with the start of each bookmark or comment before its end."""

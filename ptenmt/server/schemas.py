@@ -131,6 +131,13 @@ class GlossaryChanges(WithKey):
     dictionaries: list[DictionaryRequest] = []
 
 
+class MultilingualRequest(GlossaryChanges):
+    """A glossary of several pairs of languages."""
+
+    name: str = Field(min_length=1, max_length=1024)
+    dictionaries: list[DictionaryRequest] = Field(min_length=1)
+
+
 class SentenceRequest(WithKey):
     """A sentence of a language."""
 

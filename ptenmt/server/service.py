@@ -20,7 +20,13 @@ from starlette.datastructures import UploadFile
 from ptenmt.data.text import seems_foreign
 from ptenmt.documents.inline import is_prose
 from ptenmt.errors import ConfigError
-from ptenmt.server.coalescing_engine import BusyError, CoalescingEngine, QueuedRequest, SentenceQueue
+from ptenmt.server.coalescing_engine import (
+    BusyError,
+    CoalescingEngine,
+    QueuedRequest,
+    SearchCache,
+    SentenceQueue,
+)
 from ptenmt.server.glossaries import Glossaries, StoredGlossary
 from ptenmt.server.limits import CLIENT_GONE, METRICS, Keys, Limits, Refusal, shutting_down
 from ptenmt.server.middleware import Metrics
@@ -117,6 +123,7 @@ class Service:
         threads: int,
         glossaries: Mapping[str, Glossary] | None = None,
         glossary_folder: Path | None = None,
+        cache_bytes: float = 0,
     ) -> None:
         self.models, self.limits, self.metrics, self.keys = models, limits, Metrics(), keys
         self.documents = asyncio.Semaphore(limits.files)
@@ -125,7 +132,10 @@ class Service:
         self.uploads_without_key = asyncio.Semaphore(min(limits.uploads, MAX_WITHOUT_KEY))
         self.glossaries = Glossaries(glossaries or {}, list(models.directions), glossary_folder)
         self._queue = SentenceQueue(
-            threads=threads, max_waiting=limits.queue, on_batch=self.metrics.count_batch
+            threads=threads,
+            max_waiting=limits.queue,
+            cache=SearchCache(cache_bytes),
+            on_batch=self.metrics.count_batch,
         )
         self.metrics.queue.set_function(lambda: self._queue.num_waiting)
         for direction in models.directions.values():

@@ -346,3 +346,20 @@ def test_python_docx_reads_what_was_written() -> None:
     assert [paragraph.text for paragraph in again.paragraphs] == ["O MEU GATO", "BEBE LEITE"]
     assert [run.bold for run in again.paragraphs[1].runs] == [None, True]
     assert again.tables[0].cell(0, 0).text == "UM"
+
+
+def test_blanks_between_runs_are_formatted_like_one_of_them() -> None:
+    document = docx.Document()
+    paragraph = document.add_paragraph("O gato ")
+    paragraph.add_run("bebe").bold = True
+    paragraph.add_run(" leite. ")
+    paragraph.add_run("Esta frase é a mais longa de todas.").underline = True
+    written = io.BytesIO()
+    document.save(written)
+    parsed = read(written.getvalue())
+    (spans,) = parsed.texts
+    first, bold, second, _ = (path for _, path in spans)
+    moved = [("The cat", first), (" ", ()), ("drinks", bold), (" ", ()), ("milk.", second), (" Long.", ())]
+    (translated,) = docx.Document(io.BytesIO(parsed.with_texts([moved]))).paragraphs
+    assert translated.text == "The cat drinks milk. Long."
+    assert [run.text for run in translated.runs if run.underline] == [" Long."]

@@ -1,6 +1,6 @@
 """DeepL's routes for glossaries: v2 with one dictionary each, v3 with one for each pair of languages."""
 
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter, Request, Response
 
@@ -57,6 +57,9 @@ def _about_first(glossary: StoredGlossary) -> dict[str, Any]:
     return {**about, **about.pop("dictionaries")[0], "ready": True}
 
 
+_ABOUT = {"v2": _about_first, "v3": _about}
+
+
 @router.get("/v2/glossary-language-pairs")
 @router.get("/v3/glossary-language-pairs", include_in_schema=False)
 async def language_pairs(request: Request, service: SharedService) -> dict[str, list[dict[str, str]]]:
@@ -74,38 +77,28 @@ async def create(request: Request, service: SharedService) -> dict[str, Any]:
     return _about_first(service.glossaries.create(request.state.key, given.name, dictionaries))
 
 
-@router.post("/v3/glossaries", status_code=201, openapi_extra=_CHANGES)
+@router.post("/v3/glossaries", status_code=201, openapi_extra=schemas.body_of(schemas.MultilingualRequest))
 async def create_multilingual(request: Request, service: SharedService) -> dict[str, Any]:
     """Store a glossary with several dictionaries."""
-    given = await service.read(request, schemas.GlossaryChanges)
-    if not given.name or not given.dictionaries:
-        raise Refusal("a glossary needs a name and dictionaries")
+    given = await service.read(request, schemas.MultilingualRequest)
     dictionaries = dict(_dictionary(service, each) for each in given.dictionaries)
     return _about(service.glossaries.create(request.state.key, given.name, dictionaries))
 
 
-@router.get("/v2/glossaries")
-async def list_all(request: Request, service: SharedService) -> dict[str, list[dict[str, Any]]]:
+@router.get("/{version}/glossaries")
+async def list_all(
+    request: Request, service: SharedService, version: Literal["v2", "v3"]
+) -> dict[str, list[dict[str, Any]]]:
     """List the glossaries of the key, and the operator's."""
-    return {"glossaries": [_about_first(each) for each in service.glossaries.of(_owner(request, service))]}
+    return {"glossaries": list(map(_ABOUT[version], service.glossaries.of(_owner(request, service))))}
 
 
-@router.get("/v3/glossaries")
-async def list_multilingual(request: Request, service: SharedService) -> dict[str, list[dict[str, Any]]]:
-    """List the glossaries of the key, and the operator's."""
-    return {"glossaries": [_about(each) for each in service.glossaries.of(_owner(request, service))]}
-
-
-@router.get("/v2/glossaries/{name}")
-async def get(request: Request, service: SharedService, name: str) -> dict[str, Any]:
+@router.get("/{version}/glossaries/{name}")
+async def get(
+    request: Request, service: SharedService, version: Literal["v2", "v3"], name: str
+) -> dict[str, Any]:
     """Describe a glossary."""
-    return _about_first(service.glossaries.find(name, _owner(request, service)))
-
-
-@router.get("/v3/glossaries/{name}")
-async def get_multilingual(request: Request, service: SharedService, name: str) -> dict[str, Any]:
-    """Describe a glossary."""
-    return _about(service.glossaries.find(name, _owner(request, service)))
+    return _ABOUT[version](service.glossaries.find(name, _owner(request, service)))
 
 
 @router.get("/v2/glossaries/{name}/entries", response_class=Response)
