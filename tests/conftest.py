@@ -48,8 +48,14 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _own_log() -> Iterator[None]:
-    """What a command in this process makes of the log, ``--verbose`` for one, ends with the test."""
+    """What a command in this process makes of the log, ``--verbose`` for one, ends with the test.
+
+    A command that a fixture of the module ran may have left a handler of a stream that is closed now.
+    """
     log = logging.getLogger("ptenmt")
+    for handler in list(log.handlers):
+        if isinstance(handler, logging.StreamHandler) and handler.stream.closed:
+            log.removeHandler(handler)
     level, handlers = log.level, list(log.handlers)
     yield
     log.setLevel(level)
