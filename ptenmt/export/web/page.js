@@ -25,6 +25,7 @@ class Page {
   #speaking = 0;
   #begun = {}; // the sentence that is being translated, and what there is of its translation
   #isStopped = false;
+  #frame = 0; // in which the translation is drawn next
 
   constructor({ languages: [source, target] }) {
     this.languages = { source, target };
@@ -53,7 +54,7 @@ class Page {
     part("copy").addEventListener("click", () => this.#copy());
     search.onText = (sentence, text) => {
       this.#begun = { sentence, text };
-      this.#draw();
+      this.#frame ||= requestAnimationFrame(() => this.#draw());
     };
     this.#nameLanguages();
     if (this.source.text) this.#typed(true); // the browser restores the text when it navigates back
@@ -108,6 +109,8 @@ class Page {
   }
 
   #draw() {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
     const known = this.source.sentences.map(({ text }) => this.translations.of(text));
     const isBegun = (text) => text === this.#begun.sentence;
     const shown = this.source.sentences.map(({ text, gap }, place) =>
