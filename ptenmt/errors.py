@@ -36,6 +36,14 @@ class DataError(PtenmtError):
     """Sentence pairs that cannot be read, or that all filters together remove."""
 
 
+class DocumentError(PtenmtError):
+    """A document that cannot be read, or is too large to be."""
+
+    def __init__(self, message: str, hint: str = "", *, is_too_large: bool = False) -> None:
+        super().__init__(message, hint)
+        self.is_too_large = is_too_large
+
+
 class DownloadError(PtenmtError):
     """A file that could not be fetched, verified or unpacked."""
 

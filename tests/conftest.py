@@ -48,8 +48,15 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _own_log() -> Iterator[None]:
-    """What a command in this process makes of the log, ``--verbose`` for one, ends with the test."""
+    """What a command in this process makes of the log, ``--verbose`` for one, ends with the test.
+
+    A command that a fixture of the module ran may have left a handler of a stream that is closed now.
+    """
     log = logging.getLogger("ptenmt")
+    for logger in (log, logging.getLogger()):
+        for handler in list(logger.handlers):
+            if type(handler) is logging.StreamHandler and handler.stream.closed:
+                logger.removeHandler(handler)
     level, handlers = log.level, list(log.handlers)
     yield
     log.setLevel(level)

@@ -22,6 +22,7 @@ OURS = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["serve"]]
 LIGHT = tomllib.loads((ROOT / "deploy" / "pyproject.toml").read_text())
 LISTED = LIGHT["project"]["dependencies"]
 MODULES = {
+    "markdown-it-py": "markdown_it",
     "prometheus-client": "prometheus_client",
     "python-docx": "docx",
     "python-multipart": "python_multipart",
@@ -50,7 +51,8 @@ def modules(requirements: list[str]) -> set[str]:
 def test_the_container_has_our_packages_within_our_bounds_but_those_for_training() -> None:
     assert set(LISTED) <= set(OURS)
     assert modules(OURS) - modules(LISTED) == {
-        *("h5py", "importlib_resources", "jinja2", "keras", "matplotlib", "mtdata", "sacrebleu"),
+        *("h5py", "importlib_resources", "jinja2", "keras", "markdown_it"),
+        *("matplotlib", "mtdata", "sacrebleu"),
         *("tensorflow", "tensorflow_datasets", "tensorflow_text", "urllib3"),
     }
 
@@ -118,6 +120,17 @@ def test_deployments_use_options_and_routes_that_exist() -> None:
     assert compose["ports"][0].endswith(f":{container['ports'][0]['containerPort']}")
 
 
+def test_the_starter_is_served_unless_somebody_changes_the_files() -> None:
+    compose = yaml.safe_load(deployed("compose.yaml"))["services"]["ptenmt"]
+    pod = next(yaml.safe_load_all(deployed("kubernetes.yaml")))["spec"]["template"]["spec"]
+    entry_point = re.findall(r"^ENTRYPOINT (.*)$", deployed("Dockerfile"), re.M)[0]
+    unit = re.findall(r"^ExecStart=(.*)$", deployed("ptenmt.service"), re.M)[0]
+    for command in (*compose["command"], *pod["containers"][0]["args"], entry_point, unit):
+        assert "--run" not in command
+    assert "volumes" not in compose
+    assert not any("persistentVolumeClaim" in volume for volume in pod["volumes"])
+
+
 def test_the_proxy_connects_to_the_socket_and_logs_no_query_strings() -> None:
     socket = configparser.ConfigParser()
     socket.read_string(deployed("ptenmt.socket"))
@@ -125,3 +138,4 @@ def test_the_proxy_connects_to_the_socket_and_logs_no_query_strings() -> None:
     assert set(re.findall(r"proxy_pass http://(.*?);", nginx)) == {socket["Socket"]["ListenStream"]}
     assert not re.search(r"\$(request|request_uri|args|query_string|http_referer)\b", nginx)
     assert nginx.count("{") == nginx.count("}")
+    assert json.loads(re.findall(r"return 429 '(.*)'", nginx)[0])["error"]

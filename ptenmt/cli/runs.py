@@ -1,7 +1,6 @@
 """``ptenmt info``, ``compare``, ``average``, ``import`` and ``export``: what becomes of trained runs."""
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -355,8 +354,7 @@ def export(
         quantization: How weights are stored (ctranslate2, argos): int8 is the smallest and fastest.
         output: A folder, or for argos and web a file; an export that is there is replaced.
     """
-    is_noisy = form in ("savedmodel", "weights", "argos")  # log lines of TensorFlow and SentencePiece
-    with silent_libraries(screen) if is_noisy else nullcontext(screen.warn) as warn:
+    with silent_libraries(screen) as warn:  # log lines of TensorFlow and SentencePiece
         exported = export_model(
             run, format=form, quantization=quantization, output=output, checkpoint=checkpoint, on_warning=warn
         )

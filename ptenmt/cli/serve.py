@@ -6,10 +6,12 @@ Args:
     pivot: Chain two runs over a common language where there is no direct one.
     watch: Load a model again when training has found a better one.
     max_memory: Most memory of loaded models; the least recently used are unloaded.
+    cache: Keep the translations of the last sentences, in so much memory.
     keys: Require an API key from this file.
     add_key: Do not serve: create a key for NAME, add its hash to --keys, and print the key.
     glossary: Terms and their translations, a pair a line, separated by a tab, which requests may name as
         the file without its ending; may be given several times.
+    glossaries: Let clients store glossaries, by DeepL's API, in this folder.
     requests_per_minute: Maximum requests a minute of each key, unless the file of keys has another number for
         it; without keys, of each client's address.
     characters_per_day: Maximum characters a day, likewise.
@@ -31,7 +33,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -43,6 +45,9 @@ from ptenmt.runs import Choice, Run, find_run
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.server.limits import Keys, Limits, add_key as make_key
 from ptenmt.translation.safeguards.glossary import Glossary
+
+if TYPE_CHECKING:
+    from ptenmt.server.models import Direction
 
 _DEFAULTS = Limits()
 _PACKAGES = ["fastapi", "uvicorn", "h11", "python_multipart", "prometheus_client"]
@@ -60,6 +65,7 @@ def serve(
     pivot: Annotated[bool, typer.Option("--pivot")] = False,
     watch: Annotated[bool, typer.Option("--watch")] = False,
     max_memory: Annotated[float | None, typer.Option(metavar="MB", min=1, show_default="no limit")] = None,
+    cache: Annotated[float, typer.Option(metavar="MB", min=0, show_default="none")] = 0,
     device: options.Device = "cpu",
     threads: options.Threads = None,
     beam_size: options.BeamSize = None,
@@ -67,6 +73,7 @@ def serve(
     keys: Annotated[Path | None, _access(metavar="FILE", show_default="no keys")] = None,
     add_key: Annotated[str | None, _access(metavar="NAME", show_default=False)] = None,
     glossary: Annotated[list[Path] | None, typer.Option(metavar="FILE", show_default="none")] = None,
+    glossaries: Annotated[Path | None, typer.Option(metavar="FOLDER", show_default="none")] = None,
     requests_per_minute: Annotated[int | None, _access(metavar="N", min=1, show_default="no limit")] = None,
     characters_per_day: Annotated[int | None, _access(metavar="N", min=1, show_default="no limit")] = None,
     allowed_host: Annotated[list[str] | None, _access(metavar="NAME", show_default="any")] = None,
@@ -95,7 +102,7 @@ def serve(
         _print_new_key(keys, add_key)
         return
     _check_packages()
-    from ptenmt.server.models import Models, direction_of_run
+    from ptenmt.server.models import Models
     from ptenmt.server.process import serve as run_server
     from ptenmt.server.service import Service
 
@@ -108,16 +115,16 @@ def serve(
         file_megabytes=max_file,
     )
     threads = threads or available_cores()
-    models, directions = _trained_models(runs, checkpoint, warn), []
-    for model in models:
-        decoding = options.chosen_decoding(model.config.decoding, overrides, {"beam_size": beam_size})
-        directions.append(direction_of_run(model, decoding, checkpoint, device=device, threads=threads))
+    models = _trained_models(runs, checkpoint, warn)
+    directions = _directions(models, checkpoint, device, threads, overrides, beam_size)
     service = Service(
         Models(directions, max_bytes=1_000_000 * (max_memory or math.inf), pivots=pivot),
         limits,
         Keys(keys, requests_per_minute, characters_per_day),
         threads=threads,
         glossaries={file.stem: Glossary.read(file) for file in glossary or ()},
+        glossary_folder=glossaries,
+        cache_bytes=1_000_000 * cache,
     )
     run_server(
         service,
@@ -132,6 +139,25 @@ def serve(
         on_warning=warn,
     )
     say("stopped")
+
+
+def _directions(
+    models: Sequence[TrainedModel],
+    checkpoint: Choice,
+    device: str,
+    threads: int,
+    overrides: list[str] | None,
+    beam_size: int | None,
+) -> "list[Direction]":
+    """What the server loads when it is used, for each model: its run, and how to search."""
+    from ptenmt.server.models import direction_of_run
+
+    flags = {"beam_size": beam_size}
+    decodings = [options.chosen_decoding(model.config.decoding, overrides, flags) for model in models]
+    return [
+        direction_of_run(model, decoding, checkpoint, device=device, threads=threads)
+        for model, decoding in zip(models, decodings, strict=True)
+    ]
 
 
 def _print_new_key(keys: Path | None, name: str) -> None:

@@ -1,7 +1,7 @@
 """``ptenmt translate`` and ``ptenmt backtranslate``.
 
 Args:
-    texts: Sentences; standard input by default, or for a single -.
+    texts: Sentences, or with --output-dir documents; standard input by default, or for a single -.
     n_best: Write the N best translations of each text: rank, score and translation, separated by tabs. Raises
         the beam size to N unless --beam-size is given.
     max_length: Maximum number of tokens of a translation.
@@ -12,6 +12,8 @@ Args:
     glossary: Terms and their translations, a pair a line, separated by a tab; equal: not translated.
     input_file: Translate this file, plain or .gz.
     output_file: Write the translations to this file, complete or not at all; -: standard output.
+    output_folder: Translate documents (.txt, .html, .srt, .docx, .odt, .pptx, .epub) into this folder, where
+        they keep their names and layout.
     shard: Translate only the K-th of N parts of the input, such as 3/16, on one of N machines; their outputs,
         joined in order, are that of the whole. A part is a multiple of 2,048 lines, fewer if long.
     skip_invalid: Write an empty line for input that is not valid UTF-8 instead of stopping.
@@ -24,8 +26,8 @@ Args:
 
 import re
 import sys
-from collections.abc import Iterable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from functools import partial
 from itertools import islice
@@ -49,6 +51,8 @@ from ptenmt.translation.safeguards.glossary import Glossary
 from ptenmt.translation.translator import BUFFER_SIZE, Translator, uses_keras
 
 _INVALID_HINT = "save the file as UTF-8, or write empty lines for such lines with --skip-invalid"
+DOCUMENTS = (".html", ".htm", ".srt", ".docx", ".odt", ".pptx", ".epub")
+"""File name suffixes of documents that are no lines of text."""
 _file_option = partial(typer.Option, rich_help_panel="Files")
 _format_option = partial(typer.Option, rich_help_panel="Output format")
 _ONE = "decoding.num_hypotheses=1"
@@ -75,6 +79,7 @@ def translate(
     overrides: options.DecodingOverrides = None,
     input_file: Annotated[Path | None, _file_option("--input", "-i", metavar="FILE")] = None,
     output_file: Annotated[Path | None, _file_option("--output", "-o", metavar="FILE")] = None,
+    output_folder: Annotated[Path | None, _file_option("--output-dir", metavar="DIR")] = None,
     resume: options.Resume = False,
     shard: Annotated[str | None, _file_option("--shard", metavar="K/N", show_default=False)] = None,
     skip_invalid: Annotated[bool, _file_option("--skip-invalid")] = False,
@@ -91,34 +96,39 @@ def translate(
     Example: ptenmt translate "este modelo parece funcionar bem"
 
     Example: ptenmt translate --input letter.pt.txt --output letter.en.txt
+
+    Example: ptenmt translate report.docx page.html film.srt --output-dir en
     """
     texts = None if texts == ["-"] else texts
     output_file = None if str(output_file) in ("-", "/dev/stdout") else output_file
     destination = Destination(file=output_file, input_file=input_file, resume=resume)
-    options.refuse_together({"TEXT": texts, "--input": input_file})
-    options.refuse_together({"--n-best": n_best, "--alternatives": alternatives})
     files = {"TEXT": texts, "--input": input_file, "--output": output_file}
-    options.refuse_together({"--interactive": interactive, **files})
+    ranks = {"--n-best": n_best, "--alternatives": alternatives}
+    lines_only = {"--prefix": prefix, "--resume": resume, "--shard": shard, "--raw": raw, "--json": as_json}
+    _refuse_together(files, ranks, lines_only, {"--interactive": interactive, "--output-dir": output_folder})
     terms = None if glossary is None else Glossary.read(glossary)
     directory = find_run(run, "translation")
     flags = {"beam_size": beam_size, "num_hypotheses": n_best, "max_length": max_length}
     decoding = options.chosen_decoding(directory.config().decoding, overrides, flags)
     part = None if shard is None else _part(shard, input_file, output_file, skip_invalid=skip_invalid)
-    # Opened before the model is loaded, to report a missing file at once.
-    file = opened_lines(
-        input_file or Path("-"), skip_invalid=skip_invalid, keeps_returns=True, hint=_INVALID_HINT
-    )
+
+    def load() -> tuple[TrainedModel, Translator]:
+        trained, translator = _load(screen, directory, checkpoint, engine, device, threads)
+        return trained, translator.with_glossary(terms).with_options(**asdict(decoding))
+
+    if output_folder is not None:
+        _translate_documents(screen, texts, input_file, output_folder, lambda: load()[1])
+        return
+    file = _opened(input_file, skip_invalid=skip_invalid)  # first, to report a missing one at once
     with nullcontext(texts) if texts else file as lines, destination.locked():
         destination.warn_of_leftover(screen)
-        trained, translator = _load(screen, directory, checkpoint, engine, device, threads)
+        trained, translator = load()
         screen.name_model(model_label(trained))
-        if as_json and translator.calibration() is None and translator.engine.name != "keras":
-            screen.warn(
-                f"no confidence or words: fit one with ptenmt evaluate --calibrate --run {directory.path}"
-            )
+        if as_json:
+            _warn_of_no_calibration(screen, translator, directory)
         num_best = decoding.num_hypotheses
         job = TranslationJob(
-            translator=translator.with_glossary(terms).with_options(**asdict(decoding)),
+            translator=translator,
             weights=trained.info.checksum,
             prefix=prefix,
             alternatives=alternatives or 0,
@@ -128,11 +138,60 @@ def translate(
         )
         is_typed = not texts and input_file is None and sys.stdin.isatty()
         if is_typed and sys.stderr.isatty() and (interactive or not (output_file or as_json)):
-            from ptenmt.cli.interactive import converse
-
-            converse(screen, job)
+            _converse(screen, job)
             return
         _translate_lines(screen, job, lines, destination, is_typed, context, part)
+
+
+def _refuse_together(
+    files: Mapping[str, object],
+    ranks: Mapping[str, object],
+    lines_only: Mapping[str, object],
+    ways: Mapping[str, object],
+) -> None:
+    """Refuse options of which only one can be given; by name, as they stand in the command."""
+    options.refuse_together({name: files[name] for name in ("TEXT", "--input")})
+    options.refuse_together(dict(ranks))
+    interactive = {"--interactive": ways["--interactive"]}
+    options.refuse_together({**interactive, **files})
+    output = {"--output-dir": ways["--output-dir"], "--output": files["--output"]}
+    options.refuse_together({**output, **ranks, **lines_only, **interactive})
+
+
+def _translate_documents(
+    screen: Screen,
+    names: Sequence[str] | None,
+    input_file: Path | None,
+    folder: Path,
+    load: Callable[[], Translator],
+) -> None:
+    documents = [input_file] if input_file else list(map(Path, names or []))
+    if not documents:
+        raise PtenmtError("--output-dir needs documents", "name files after the command")
+    from ptenmt.cli.documents import translate_documents  # office files' libraries
+
+    translate_documents(screen, documents, folder, load)
+
+
+def _warn_of_no_calibration(screen: Screen, translator: Translator, run: Run) -> None:
+    if translator.calibration() is None and translator.engine.name != "keras":
+        screen.warn(f"no confidence or words: fit one with ptenmt evaluate --calibrate --run {run.path}")
+
+
+def _converse(screen: Screen, job: TranslationJob) -> None:
+    from ptenmt.cli.interactive import converse  # prompt_toolkit
+
+    converse(screen, job)
+
+
+def _opened(input_file: Path | None, *, skip_invalid: bool) -> AbstractContextManager[Lines]:
+    if input_file is not None and input_file.suffix.lower() in DOCUMENTS:
+        raise PtenmtError(
+            f"--input {input_file} is a document, not lines of text",
+            f"ptenmt translate {input_file} --output-dir DIR keeps its layout",
+        )
+    file = input_file or Path("-")
+    return opened_lines(file, skip_invalid=skip_invalid, keeps_returns=True, hint=_INVALID_HINT)
 
 
 def _part(

@@ -116,6 +116,7 @@ def package_files(trained: TrainedModel, quantization: Quantization) -> dict[str
                 "to_code": target,
                 "to_name": language_name(target),
                 "made_with": f"ptenmt {versions().get('ptenmt', '')}, weights {trained.info.checksum}",
+                "ptenmt": trained.run.exported_facts(),
             }
         ),
     }

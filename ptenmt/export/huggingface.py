@@ -89,12 +89,10 @@ def hugging_face_files(trained: TrainedModel) -> dict[str, bytes]:
 
 def metadata(trained: TrainedModel) -> str:
     """The head of a model card for Hugging Face's hub, in YAML."""
-    record, source = trained.run.record(), trained.config.data
-    stated = record.licence or (record.imported_from or {}).get("licence") or ""
-    licence = "apache-2.0" if source.source == "demo" else stated.lower().replace(" ", "-") or "other"
+    licence = trained.run.exported_facts()["licence"].lower().replace(" ", "-") or "other"
     scored = [line for line in History(trained.run.path).validations() if line["step"] == trained.info.step]
     facts: dict[str, Any] = {
-        "language": list(source.languages),
+        "language": list(trained.config.data.languages),
         "license": licence,
         "library_name": "transformers",
         "pipeline_tag": "translation",

@@ -194,6 +194,7 @@ def _files(trained: TrainedModel, form: Format, quantization: Quantization, name
             "checksum": trained.info.checksum,
             "languages": [source, target],
             "source_marks": trained.config.model.source_marks,
+            **trained.run.exported_facts(),
         }
         files = {**files, _MARKER: (json.dumps(made, indent=2) + "\n").encode()}
     return with_card(files, head + model_card(trained, usage, extra=extra))

@@ -47,7 +47,7 @@ def read_ctranslate2(folder: Path) -> ForeignModel:
     tensors = _open_model(place / "model.bin")
     config = read_json(place / "config.json", needed=False)
     source, target = _vocabularies(place, config, tensors)
-    exported = read_json(folder / "export.json", needed=False)
+    exported = metadata.get("ptenmt") or read_json(folder / "export.json", needed=False)
     marks = exported.get("source_marks") or _source_marks(tensors, config, source, is_bare=bool(metadata))
     model = _model_config(tensors, config, marks)
     languages = exported.get("languages", (metadata.get("from_code"), metadata.get("to_code")))
@@ -61,7 +61,7 @@ def read_ctranslate2(folder: Path) -> ForeignModel:
         place=partial(in_ctranslate2, is_gated=model.activation == "swiglu"),
         has_sines_first=_has_sines_first(tensors, model),
         languages=(languages[0], languages[1]) if all(languages) else None,
-        licence=str(metadata.get("license", "")),
+        exported={"licence": str(metadata.get("license", "")), **exported},
     )
 
 

@@ -74,9 +74,10 @@ class ForeignModel:
     has_sines_first: bool = True
     """Whether positions have their sines in the first half of a state and their cosines in the second."""
     languages: tuple[str, str] | None = None
-    licence: str = ""
     decoding: Mapping[str, Any] = field(default_factory=dict)
     """Options of the section ``decoding`` that the model comes with."""
+    exported: Mapping[str, Any] = field(default_factory=dict)
+    """``licence``, and what else ptenmt's own exports say, see ``Run.exported_facts``."""
 
     def tokenizers(self, tag: str = "") -> tuple[TokenizerConfig, TokenizerPair]:
         """The tokenizers, and their options; ``tag`` as for ``ImportedTokenizer``."""

@@ -89,6 +89,7 @@ def read_hugging_face(folder: Path) -> ForeignModel:
         place=in_hugging_face,
         languages=_languages(tokenizer.get("source_lang"), tokenizer.get("target_lang")),
         decoding=_decoding(generation, "num_beams", "length_penalty"),
+        exported=read_json(folder / "export.json", needed=False),
     )
 
 

@@ -8,20 +8,23 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ptenmt.atomic_files import file_checksum, output_errors, temporary_folder
-from ptenmt.config import Config, DataConfig, DecodingConfig
+from ptenmt.config import AugmentConfig, Config, DataConfig, DecodingConfig
 from ptenmt.data.download import unpack_zip
+from ptenmt.data.placeholders import PLACEHOLDERS
 from ptenmt.errors import DownloadError, ModelImportError, RunError
 from ptenmt.importing.ctranslate2 import read_ctranslate2
 from ptenmt.importing.foreign import ForeignModel
 from ptenmt.importing.marian import read_hugging_face, read_npz
 from ptenmt.importing.tensors import most_unpacked, reading
-from ptenmt.runs import Run, run_path
+from ptenmt.runs import SEARCH_FACTS, Run, run_path
 from ptenmt.runs.weights import write_weights
 
 _KNOWN = (
     "a folder of Hugging Face's (config.json, model.safetensors), of OPUS-MT's (*.npz, source.spm), "
     "of CTranslate2's (model.bin, with a SentencePiece model), or an Argos package"
 )
+_PLACEHOLDERS = 0.5
+"""Share of pairs with placeholders, in a training that starts from a model of ptenmt's that knows them."""
 _LICENCE_FILES = ("LICENSE", "LICENCE", "LICENSE.txt")
 
 
@@ -59,12 +62,15 @@ def import_model(
     with _opened(path) as folder:
         model = read_model(folder)
         languages = model.languages or ("pt", "en")
+        tokenizer, tokenizers = model.tokenizers(tag)
+        is_own = tokenizer.kind == "sentencepiece"
+        has_placeholders = is_own and set(PLACEHOLDERS) <= set(tokenizers.source.vocabulary)
         data = DataConfig(
             source="imported",
             source_language=source_language or languages[0],
             target_language=target_language or languages[1],
+            augment=AugmentConfig(placeholders=_PLACEHOLDERS if has_placeholders else 0.0),
         )
-        tokenizer, tokenizers = model.tokenizers(tag)
         for side in (tokenizers.source, tokenizers.target):
             side.encode(["a"])  # raises TokenizerError for a damaged model
         config = Config(
@@ -72,7 +78,7 @@ def import_model(
         )
         files = [path] if path.is_file() else sorted(file for file in folder.rglob("*") if file.is_file())
         weights = model.weights()
-        stated = licence or model.licence or _stated_licence(folder)
+        stated = licence or model.exported.get("licence") or _stated_licence(folder)
         facts = {
             "licence": stated,
             "imported_from": {
@@ -84,6 +90,7 @@ def import_model(
             "data": {},
             "vocabulary_sizes": [*tokenizers.vocabulary_sizes],
             "parameters": sum(array.size for array in weights.values()),
+            **{name: model.exported[name] for name in SEARCH_FACTS if name in model.exported},
         }
         new = Run(target.path.absolute().with_name(f".{target.name}.{os.getpid()}.new"))
         try:

@@ -3,6 +3,7 @@
 from ptenmt.runs.directory import (
     COMMANDS as COMMANDS,
     NOTICE as NOTICE,
+    SEARCH_FACTS as SEARCH_FACTS,
     STARTER as STARTER,
     UNITS as UNITS,
     Choice as Choice,

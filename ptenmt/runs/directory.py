@@ -36,6 +36,8 @@ FORMAT_VERSION = 1
 RUNS_FOLDER = Path("checkpoints")
 STARTER = "starter"
 """Name of the trained run that comes with the package."""
+SEARCH_FACTS = ("alignment_layer", "output_ids")
+"""What ``run.json`` has for search, which training measures when it ends."""
 NOTICE = 25
 """Level of log messages that are no warnings, but shown by commands."""
 Choice = Literal["best", "latest"]
@@ -272,10 +274,17 @@ class Run:
         make_folder(self.path)
         now = datetime.now(UTC).isoformat(timespec="microseconds")
         old = self.facts() if (self.path / "run.json").exists() else {}
-        kept = {name: old[name] for name in ("created", "alignment_layer", "output_ids") if name in old}
+        kept = {name: old[name] for name in ("created", *SEARCH_FACTS) if name in old}
         own = {"format_version": FORMAT_VERSION, "created": now, "trained": now, "versions": versions()}
         self._write_facts(own | facts | own | kept)
         write_text(self.path / "config.yaml", dump_config(config))
+
+    def exported_facts(self) -> dict[str, Any]:
+        """What exports say, for importing them: ``SEARCH_FACTS``, and the licence as far as it is known."""
+        facts, origin = self.facts(), self.record().imported_from or {}
+        demo = "Apache-2.0" if self.config().data.source == "demo" else ""
+        licence = facts.get("licence") or origin.get("licence") or demo
+        return {"licence": licence} | {name: facts[name] for name in SEARCH_FACTS if name in facts}
 
     def record_alignment_layer(self, layer: int) -> None:
         """Add to ``run.json`` which layer aligns words, see ``TrainedModel``; raises OutputError."""

@@ -14,10 +14,10 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp
 
 from ptenmt._version import __version__
-from ptenmt.errors import ConfigError
+from ptenmt.errors import ConfigError, DocumentError
 from ptenmt.server.limits import CLIENT_GONE, Refusal
 from ptenmt.server.middleware import RequestMiddleware, error_response
-from ptenmt.server.routes import deepl, introspection, libretranslate, pages
+from ptenmt.server.routes import deepl, glossaries, introspection, libretranslate, pages
 from ptenmt.server.service import Service
 
 Handler = Callable[[Request, Exception], Coroutine[Any, Any, JSONResponse]]
@@ -52,7 +52,8 @@ def make_app(
     )
     app.state.service, app.state.page = service, pages.page_files()
     app.state.downloads = libretranslate.Downloads()
-    for routes in (libretranslate, deepl, introspection, pages):
+    app.state.jobs = deepl.DocumentJobs(service.limits.uploads)
+    for routes in (libretranslate, deepl, glossaries, introspection, pages):
         app.include_router(routes.router)
 
     @app.get("/spec", include_in_schema=False)  # where LibreTranslate has it
@@ -78,6 +79,9 @@ def _error_handlers() -> dict[Any, Any]:
     """What an exception is answered with, by its class."""
     return {
         Refusal: _error_handler(lambda error: error),
+        DocumentError: _error_handler(
+            lambda error: Refusal(error.message, 413 if error.is_too_large else 400)
+        ),
         # Unknown route or method, or a malformed form.
         HTTPException: _error_handler(
             lambda error: Refusal(str(error.detail), error.status_code, headers=error.headers)

@@ -19,7 +19,7 @@ from ptenmt.server.schemas import ModelAnswer
 
 logger = logging.getLogger("ptenmt.server.access")
 
-UPLOAD_PATH = "/translate_file"
+UPLOAD_PATHS = ("/translate_file", "/v2/document")
 _FORM_BYTES = 100_000
 """Of a form without its document."""
 _POLICY = (
@@ -36,7 +36,7 @@ _HEADERS = {
     "cache-control": "no-store",
 }
 _PROBES = ("/health", "/ready")
-_METHODS = ("GET", "HEAD", "POST", "OPTIONS")
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 """Any other is counted as other."""
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _SENTENCES = (1, 2, 4, 8, 16, 32)
@@ -178,7 +178,7 @@ class RequestMiddleware:
 
     def _limited(self, scope: Scope, receive: Receive) -> Receive:
         """Receive the body, limited in size and time; after it, the disconnection of the client."""
-        is_upload = scope["path"] == scope["root_path"] + UPLOAD_PATH
+        is_upload = scope["path"].removeprefix(scope["root_path"]) in UPLOAD_PATHS
         num_left = 12 * self._limits.characters + 10_000  # in JSON, a character takes at most twelve bytes
         num_left = self._limits.file_bytes + _FORM_BYTES if is_upload else num_left
         seconds = self._limits.body_seconds * (2 if is_upload else 1)
@@ -222,7 +222,8 @@ def _as_seen_by_clients(scope: Scope, prefix: str) -> Scope:
 
 def error_response(scope: Scope, refusal: Refusal) -> JSONResponse:
     """The response to a refused request, in LibreTranslate's format, or in DeepL's on its routes."""
-    name = "message" if scope["path"].startswith(f"{scope['root_path']}/v2/") else "error"
+    path = scope["path"].removeprefix(scope["root_path"])
+    name = "message" if path.startswith(("/v2/", "/v3/")) else "error"
     return JSONResponse({name: refusal.message}, refusal.status, refusal.headers)
 
 

@@ -91,6 +91,53 @@ class FileRequest(WithKey, WithGlossary):
     target: Target
 
 
+class DeepLFileRequest(FileRequest):
+    """The fields sent with a document, in DeepL's names."""
+
+    target: Target = Field(validation_alias="target_lang")
+    source: Annotated[Source, BeforeValidator(lambda given: given or "auto")] = Field(
+        "auto", validation_alias="source_lang"
+    )
+    glossary: str | None = Field("", validation_alias="glossary_id", description="Name of a glossary.")
+    filename: str = Field("", description="Its name; default: that of the file.")
+    output_format: str = Field("", description="Refused, unless it is that of the document.")
+
+
+class DocumentRequest(WithKey):
+    """Which document."""
+
+    document_key: str
+
+
+class DictionaryRequest(WithKey):
+    """The terms of a glossary for two languages."""
+
+    source: Language = Field(validation_alias="source_lang")
+    target: Language = Field(validation_alias="target_lang")
+    entries: str = Field("", description="A term and its translation in each line.")
+    entries_format: Literal["tsv", "csv"] = "tsv"
+
+
+class GlossaryRequest(DictionaryRequest):
+    """A glossary of two languages."""
+
+    name: str = Field(min_length=1, max_length=1024)
+
+
+class GlossaryChanges(WithKey):
+    """A glossary of several pairs of languages, or what to change in it."""
+
+    name: str | None = Field(None, min_length=1, max_length=1024)
+    dictionaries: list[DictionaryRequest] = []
+
+
+class MultilingualRequest(GlossaryChanges):
+    """A glossary of several pairs of languages."""
+
+    name: str = Field(min_length=1, max_length=1024)
+    dictionaries: list[DictionaryRequest] = Field(min_length=1)
+
+
 class SentenceRequest(WithKey):
     """A sentence of a language."""
 
@@ -255,6 +302,7 @@ _ERRORS = {
     400: "Invalid request",
     403: "Missing or unknown key",
     404: "Not found",
+    456: "Too many glossaries",
     408: "The request came too slowly",
     413: "The request is too large",
     429: "Too many requests with this key; see Retry-After",

@@ -54,6 +54,7 @@ class Translator:
         self.config = config
         self.glossary = glossary
         self.calibration = calibration
+        self._is_sampled = config.decoding.is_sampled
         searches_again = engine.name == "ctranslate2"
         safeguards = safeguards_of(tokenizers, config, glossary, searches_again=searches_again)
         self._afters = own_methods(safeguards, "after")
@@ -298,10 +299,11 @@ class Translator:
 
     def seeded_engine(self, texts: Sequence[str] = ()) -> Engine:
         """The engine; for sampling, with a seed that is a function of ``decoding.seed`` and the texts."""
-        options = self.config.decoding
-        if not options.is_sampled:
+        if not self._is_sampled:
             return self.engine
-        return self.engine.seeded(zlib.crc32("\n".join(texts).encode(errors="replace"), options.seed))
+        return self.engine.seeded(
+            zlib.crc32("\n".join(texts).encode(errors="replace"), self.config.decoding.seed)
+        )
 
 
 def uses_keras(name: EngineName, config: Config) -> bool:

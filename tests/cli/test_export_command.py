@@ -32,7 +32,7 @@ def test_another_folder(ptenmt, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("output", "message"),
     [
-        ("pairs.tsv", "pairs.tsv is a file"),
+        ("pairs.tsv", "pairs.tsv is not a folder"),
         ("checkpoints", "checkpoints is not empty and not an export"),
         ("pairs.tsv/new", "cannot write pairs.tsv/new: Not a directory"),
     ],

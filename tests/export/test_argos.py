@@ -2,16 +2,16 @@
 
 import json
 import zipfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import ctranslate2
 import pytest
 import sentencepiece
-from untrained_runs import tokenizers
 
 from ptenmt import Translator, export_model
-from ptenmt.config import DataConfig, TokenizerConfig
+from ptenmt.config import DataConfig
 from ptenmt.data.text import TextPreparation
 from ptenmt.errors import ExportError, OutputError
 from ptenmt.export.argos import package_files, with_preparation
@@ -120,12 +120,10 @@ def test_sentencepiece_lower_cases_input_for_ted(plain_run: Run):
 
 
 @pytest.mark.parametrize("kind", ["words", "sentencepiece"])
-def test_runs_that_argos_cannot_use(own_run: Run, tmp_path: Path, kind: str):
-    config = replace(own_run.config(), tokenizer=TokenizerConfig(kind=kind, shared=False))
-    own_run.write(config, {})
-    tokenizers(kind).save(own_run.tokenizer_folder)
+def test_runs_that_argos_cannot_use(make_run: Callable[..., Run], tmp_path: Path, kind: str):
+    run = make_run(kind, shared=False)
     with pytest.raises(ExportError, match=f"tokenizer.kind={kind}, tokenizer.shared=false") as failure:
-        export_model(own_run, format="argos", output=tmp_path / "new.argosmodel")
+        export_model(run, format="argos", output=tmp_path / "new.argosmodel")
     assert failure.value.hint == "train with --set tokenizer.kind=sentencepiece --set tokenizer.shared=true"
     assert not (tmp_path / "new.argosmodel").exists()
 

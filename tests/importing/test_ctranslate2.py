@@ -15,7 +15,8 @@ import sentencepiece
 from random_models import random_model, weights_of
 
 from ptenmt import export_model
-from ptenmt.config import Config, DataConfig, ModelConfig, TokenizerConfig
+from ptenmt.config import AugmentConfig, Config, DataConfig, ModelConfig, TokenizerConfig
+from ptenmt.data.augmentation import tokenizer_symbols
 from ptenmt.errors import ModelImportError
 from ptenmt.importing.run import import_model
 from ptenmt.model.ctranslate2_model import convert
@@ -30,6 +31,7 @@ from ptenmt.translation import Translator
 SPM = Path(__file__).parent / "marian" / "huggingface" / "source.spm"
 TEXTS = ["Ba di fu.", "Gadi ga.", "Hi jo ki lu mi no pe."]
 PAIRS = [("O gato não vê o cão.", "The cat doesn't see the dog."), ("Quem és tu?", "Who are you?")]
+LOWER_CASE = DataConfig(source="demo", lowercase=True)
 SIZES: dict[str, Any] = {"d_model": 16, "num_heads": 2, "d_ff": 24, "max_positions": 40}
 
 
@@ -47,11 +49,18 @@ def write_run(folder: Path, config: Config, pair: TokenizerPair) -> Run:
     return run
 
 
-def own_run(folder: Path, *, shared: bool = True, **model: Any) -> Run:
-    data = DataConfig(source="demo", lowercase=True)
+def own_run(
+    folder: Path,
+    *,
+    shared: bool = True,
+    data: DataConfig = LOWER_CASE,
+    **model: Any,
+) -> Run:
     tokenizer = TokenizerConfig(kind="sentencepiece", vocabulary_size=60, shared=shared)
     config = Config(data=data, tokenizer=tokenizer, model=ModelConfig(num_layers=2, **SIZES | model))
-    return write_run(folder, config, build_tokenizers(tokenizer, PAIRS, ("pt", "en")))
+    return write_run(
+        folder, config, build_tokenizers(tokenizer, PAIRS, ("pt", "en"), tokenizer_symbols(data))
+    )
 
 
 def imported_run(folder: Path, **model: Any) -> Run:
@@ -91,6 +100,24 @@ def test_an_export_imported_again_translates_alike(form: Any, quantization: Any,
         tolerance = 0 if quantization == "float32" else np.abs(array).max() / 120
         suppressed = 3 if form == "argos" and name.endswith("final/bias") else 0
         np.testing.assert_allclose(after[name][suppressed:], array[suppressed:], atol=tolerance, err_msg=name)
+
+
+@pytest.mark.parametrize("form", ["ctranslate2", "argos", "huggingface"])
+def test_a_run_of_our_own_translates_as_before_with_safeguards(form: Any, tmp_path: Path):
+    augment = AugmentConfig(placeholders=0.5)
+    run = own_run(tmp_path / "run", data=DataConfig(source="demo", augment=augment), tied_embeddings="all")
+    run.record_alignment_layer(1)
+    run.record_output_ids(range(40))
+    exported = export_model(run, format=form, output=tmp_path / "export")
+    again = import_model(exported.path, tmp_path / "again")
+    texts = ["Vi 12 gatos.", "O gato não vê 1.234 cães."]
+    found, expected = (
+        Translator.load(each, threads=1).with_options(max_length=12).translate(texts) for each in (again, run)
+    )
+    assert [each.text for each in found] == [each.text for each in expected]
+    assert again.exported_facts() == run.exported_facts()
+    assert again.record().licence == "Apache-2.0"  # the demo corpus'
+    assert again.config().data.augment.placeholders > 0
 
 
 def test_two_vocabularies_and_no_ties(tmp_path: Path):

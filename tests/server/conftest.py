@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -200,6 +201,7 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
         origins: Sequence[str] = (),
         load_model: Callable[[], Any] = RandomModel,
         glossaries: Mapping[str, Glossary] | None = None,
+        glossary_folder: Path | None = None,
         pairs: Sequence[str] = ("pt-en",),
         memory: Mapping[str, Any] | None = None,
         prefix: str = "",
@@ -223,7 +225,14 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
             [Direction(pair[:2], pair[3:], partial(load, pair)) for pair in pairs], **memory or {}
         )
         access = keys or Keys()
-        service = Service(models, Limits(**limits), access, threads=2, glossaries=glossaries)
+        service = Service(
+            models,
+            Limits(**limits),
+            access,
+            threads=2,
+            glossaries=glossaries,
+            glossary_folder=glossary_folder,
+        )
         started = threading.Event()
         app = make_app(service, origins=origins, hosts=hosts, prefix=prefix)
         server = make_server(app, is_verbose=False, on_start=started.set)

@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 
 from lxml import etree
 
-from ptenmt.server.documents import read_document
-from ptenmt.server.limits import Refusal
+from ptenmt.documents import read_document
+from ptenmt.errors import DocumentError
 
 MOST_MEMORY = 1_000_000_000
 MOST_SECONDS = 120
@@ -159,7 +159,7 @@ def _is_translated(name: str, content: bytes) -> bool:
     """Whether a document is read; then it is translated, and its translation is one of the kind again."""
     try:
         document = read_document(name, content)
-    except Refusal:
+    except DocumentError:
         return False
     translated = document.with_texts(
         [[(text.upper(), path) for text, path in spans] for spans in document.texts]

@@ -1,12 +1,17 @@
 """DeepL's routes, with its own client if it is installed, and Immersive Translate's format."""
 
+import io
+import time
+from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import requests
 
+from ptenmt.errors import ConfigError
 from ptenmt.server.limits import Keys, add_key
 from ptenmt.translation.safeguards.glossary import Glossary
 
@@ -174,3 +179,148 @@ def test_deepls_own_client(served) -> None:
     assert [each.code for each in client.get_source_languages()] == ["PT"]
     assert [each.code for each in client.get_target_languages()] == ["EN"]
     assert client.get_usage().character.count > 0
+
+
+@pytest.fixture
+def client_of() -> Callable[..., Any]:
+    """Makes DeepL's own client of a server."""
+    deepl = pytest.importorskip("deepl")
+    return lambda served, key="key": deepl.DeepLClient(key, server_url=served.url)
+
+
+def test_documents_with_deepls_client(served, client_of, monkeypatch: pytest.MonkeyPatch) -> None:
+    deepl = pytest.importorskip("deepl")
+    brief = SimpleNamespace(sleep=lambda _seconds: time.sleep(0.01), time=time.time)
+    monkeypatch.setattr("deepl.translator.time", brief)  # it would ask every five seconds
+    client = client_of(served)
+    content, result = b"o gato\n\na m\xc3\xa3e\n", io.BytesIO()
+    status = client.translate_document(
+        content, result, source_lang="PT", target_lang="EN-US", filename="a.txt"
+    )
+    assert result.getvalue().decode() == "O GATO\n\nA MÃE\n"
+    assert (status.done, status.billed_characters) == (True, len("o gatoa mãe"))
+    handle = client.translate_document_upload(content, target_lang="EN-US", filename="a.txt")
+    assert client.translate_document_wait_until_done(handle).done
+    client.translate_document_download(handle, io.BytesIO())
+    with pytest.raises(deepl.DeepLException, match="no such document"):  # it is deleted
+        client.translate_document_get_status(handle)
+    handle = client.translate_document_upload(content, target_lang="EN-US", filename="a.pdf")
+    status = client.translate_document_wait_until_done(handle)
+    assert not status.ok
+    assert ".pdf are not supported" in status.error_message
+    with pytest.raises(deepl.DeepLException, match="output_format"):
+        client.translate_document_upload(content, target_lang="EN-US", filename="a.txt", output_format="docx")
+    with pytest.raises(deepl.DeepLException, match="there is no glossary"):
+        client.translate_document_upload(
+            content, source_lang="PT", target_lang="EN-US", filename="a.txt", glossary="no"
+        )
+
+
+def test_a_document_says_how_far_it_is_and_a_client_has_few_at_a_time(serve) -> None:
+    with serve(uploads=4) as served:
+        served.engine.gate.clear()
+
+        def upload(address: str) -> Any:
+            return requests.post(
+                f"{served.url}/v2/document",
+                data={"target_lang": "EN", "source_lang": "PT"},
+                files={"file": ("a.txt", b"o gato\n" * 40)},
+                headers={"X-Forwarded-For": address},
+                timeout=120,
+            )
+
+        first = upload("192.0.2.1").json()
+        assert upload("192.0.2.1").status_code == 200
+        assert upload("192.0.2.1").status_code == 429
+        assert upload("192.0.2.2").status_code == 200
+        path, key = f"/v2/document/{first['document_id']}", {"document_key": first["document_key"]}
+        until(lambda: served.engine.begun)
+        about = served.post(path, **key)
+        assert (about["status"], about["progress"], about["seconds_remaining"]) == ("translating", 0, 1)
+        assert served.refused(f"{path}/result", 503, json=key)
+        assert served.refused(path, 404, json={"document_key": "x"})
+        served.engine.gate.set()
+        until(lambda: served.post(path, **key)["status"] == "done")
+        answer = requests.post(f"{served.url}{path}/result", json=key, timeout=120)
+        assert answer.text == "O GATO\n" * 40
+
+
+def test_glossaries_with_deepls_client(serve, client_of, tmp_path: Path) -> None:
+    deepl = pytest.importorskip("deepl")
+    alice, bob = (add_key(tmp_path / "keys.txt", name) for name in ("alice", "bob"))
+    options = {"keys": Keys(tmp_path / "keys.txt"), "glossary_folder": tmp_path / "glossaries"}
+    options |= {"pairs": ["pt-en", "en-pt"], "glossaries": {"animals": Glossary({"gato": "Katze"})}}
+    with serve(**options) as served:
+        client = client_of(served, alice)
+        assert {(each.source_lang, each.target_lang) for each in client.get_glossary_languages()} == {
+            ("pt", "en"),
+            ("en", "pt"),
+        }
+        made = client.create_glossary("pets", "PT", "EN-US", {"gato": "Tiger", "mãe": "Mum"})
+        assert (made.name, made.ready, made.entry_count, made.source_lang) == ("pets", True, 2, "PT")
+        text = client.translate_text("o gato", source_lang="PT", target_lang="EN-US", glossary=made).text
+        assert text == "O Tiger"
+        assert client.get_glossary_entries(made) == {"gato": "Tiger", "mãe": "Mum"}
+        assert [each.name for each in client.list_glossaries()] == ["animals", "pets"]
+        assert client.get_glossary(made.glossary_id).name == "pets"
+        from_csv = client.create_glossary_from_csv("c", "PT", "EN", 'gato,"a, b",pt,en\n')
+        assert client.get_glossary_entries(from_csv) == {"gato": "a, b"}
+        client.delete_glossary(from_csv)
+        with pytest.raises(deepl.GlossaryNotFoundException):
+            client.get_glossary(from_csv.glossary_id)
+        with pytest.raises(deepl.GlossaryNotFoundException):
+            client_of(served, bob).get_glossary(made.glossary_id)
+        assert [each.name for each in client_of(served, bob).list_glossaries()] == ["animals"]
+        with pytest.raises(deepl.DeepLException, match="cannot be changed"):
+            client.delete_glossary("animals")
+        with pytest.raises(deepl.DeepLException, match="no model from"):
+            client.create_glossary("x", "FR", "EN", {"a": "b"})
+    with serve(**options) as served:  # they are stored
+        assert client_of(served, alice).get_glossary_entries(made.glossary_id)["gato"] == "Tiger"
+
+
+def test_multilingual_glossaries_with_deepls_client(serve, client_of, tmp_path: Path) -> None:
+    deepl = pytest.importorskip("deepl")
+    with serve(glossary_folder=tmp_path, pairs=["pt-en", "en-pt"]) as served:
+        client, entries = client_of(served), deepl.api_data.MultilingualGlossaryDictionaryEntries
+        made = client.create_multilingual_glossary("pets", [entries("PT", "EN", {"gato": "Tiger"})])
+        assert [(each.source_lang, each.entry_count) for each in made.dictionaries] == [("PT", 1)]
+        client.update_multilingual_glossary_dictionary(made, entries("PT", "EN", {"mãe": "Mum"}))
+        client.replace_multilingual_glossary_dictionary(made, entries("EN", "PT", {"cat": "tigre"}))
+        assert client.update_multilingual_glossary_name(made, "beasts").name == "beasts"
+        found = client.get_multilingual_glossary_entries(made, "PT", "EN").dictionaries[0]
+        assert found.entries == "gato\tTiger\nmãe\tMum"  # the client does not parse it
+        assert len(client.get_multilingual_glossary(made.glossary_id).dictionaries) == 2
+        client.delete_multilingual_glossary_dictionary(made, source_lang="PT", target_lang="EN")
+        assert [each.name for each in client.list_multilingual_glossaries()] == ["beasts"]
+        with pytest.raises(deepl.DeepLException, match="no dictionary for pt to en"):
+            client.translate_text("gato", source_lang="PT", target_lang="EN-US", glossary=made)
+        client.delete_multilingual_glossary(made)
+        assert client.list_multilingual_glossaries() == []
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_folder_glossaries_are_read_only(serve) -> None:
+    body = {"name": "a", "source_lang": "pt", "target_lang": "en", "entries": "a\tb"}
+    with serve(glossaries={"animals": Glossary({"gato": "Katze"})}) as served:
+        assert "cannot be changed" in served.refused("/v2/glossaries", 403, json=body)
+        answer = requests.get(f"{served.url}/v2/glossaries/animals/entries", timeout=120)
+        assert answer.text == "gato\tKatze"
+        assert requests.get(f"{served.url}/v2/glossaries/..%2Fkeys", timeout=120).status_code == 404
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"name": "a"}'])
+def test_a_folder_with_something_else_is_an_error(serve, tmp_path: Path, content: str) -> None:
+    (tmp_path / "a.json").write_text(content)
+    with (
+        pytest.raises(ConfigError, match=r"a\.json is not a stored glossary"),
+        serve(glossary_folder=tmp_path),
+    ):
+        pass
+
+
+def until(true: Callable[[], Any]) -> None:
+    end = time.monotonic() + 300
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.005)

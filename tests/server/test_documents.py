@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from ptenmt.server.documents import read_document, translated_name
-from ptenmt.server.limits import Refusal
+from ptenmt.documents import read_document, translated_name
+from ptenmt.errors import DocumentError
 from ptenmt.translation.markup import Fragment, text_of
 
 TIMES = "00:00:01,000 --> 00:00:02,500\n"
@@ -155,15 +155,15 @@ def test_each_speaker_of_a_dialogue_is_translated_separately(
 )
 def test_no_subtitles_take_long(part: str) -> None:
     started = time.process_time()
-    with contextlib.suppress(Refusal):
+    with contextlib.suppress(DocumentError):
         upper_case("a.srt", (TIMES + part * 20_000).encode())
     assert time.process_time() - started < 30
 
 
 def test_subtitles_have_a_maximum_length_and_plausible_numbers() -> None:
-    with pytest.raises(Refusal, match="more than 2,000,000 characters"):
+    with pytest.raises(DocumentError, match="more than 2,000,000 characters"):
         read_document("a.srt", (TIMES + "a" * 2_000_000).encode())
-    with pytest.raises(Refusal, match="ten digits"):
+    with pytest.raises(DocumentError, match="ten digits"):
         read_document("a.srt", (TIMES + "1" * 10).encode())
 
 
@@ -193,27 +193,27 @@ def test_lines_without_a_letter_are_not_translated(blank: str) -> None:
 )
 def test_too_many_texts_are_refused(name: str, begin: str, text: str) -> None:
     assert len(texts_of(name, (begin + text * 20_000).encode())) == 20_000
-    with pytest.raises(Refusal, match="more than 20,000 texts"):
+    with pytest.raises(DocumentError, match="more than 20,000 texts"):
         read_document(name, (begin + text * 20_001).encode())
 
 
 def test_lines_of_html_are_texts() -> None:
     assert len(texts_of("a.html", b"a<br>" * 20_000)) == 1
-    with pytest.raises(Refusal, match="more than 20,000 texts"):
+    with pytest.raises(DocumentError, match="more than 20,000 texts"):
         read_document("a.html", b"a<br>" * 20_001)
 
 
 @pytest.mark.parametrize("tag", ["<p>", "</p>", "<script>", "<!---->", "<br>1"])
 def test_html_has_a_maximum_number_of_tags(tag: str) -> None:
     assert texts_of("a.html", (tag * 100_000).encode()) == []
-    with pytest.raises(Refusal, match="tags; 100,000 are allowed"):
+    with pytest.raises(DocumentError, match="tags; 100,000 are allowed"):
         read_document("a.html", (tag * 100_001).encode())
 
 
 @pytest.mark.parametrize("tag", ["<>", "{}", "<"])
 def test_subtitles_have_a_maximum_number_of_tags(tag: str) -> None:
     assert texts_of("a.srt", f"{TIMES}um{tag * 50_000}".encode())[0].startswith("um")
-    with pytest.raises(Refusal, match="tags; 50,000 are allowed"):
+    with pytest.raises(DocumentError, match="tags; 50,000 are allowed"):
         read_document("a.srt", f"{TIMES}um{tag * 50_001}".encode())
 
 
@@ -225,7 +225,7 @@ def test_subtitles_have_a_maximum_number_of_tags(tag: str) -> None:
     ],
 )
 def test_another_encoding_is_an_error(content: bytes, message: str) -> None:
-    with pytest.raises(Refusal, match=message):
+    with pytest.raises(DocumentError, match=message):
         read_document("a.txt", content)
 
 

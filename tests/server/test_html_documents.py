@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from ptenmt.server.documents.html import Html
-from ptenmt.server.limits import Refusal
+from ptenmt.documents.html import Html
+from ptenmt.errors import DocumentError
 from ptenmt.translation.markup import text_of
 
 
@@ -127,21 +127,21 @@ def test_a_translation_cannot_become_markup() -> None:
 @pytest.mark.parametrize("depth", [0, 250])
 def test_no_html_takes_long(part: str, depth: int) -> None:
     started = time.process_time()
-    with contextlib.suppress(Refusal):
+    with contextlib.suppress(DocumentError):
         upper_case("<b>" * depth + part * 10_000)
     assert time.process_time() - started < 30
 
 
 def test_elements_are_not_nested_too_deeply() -> None:
     assert texts_of("<div>" * 250 + "a") == ["a"]
-    with pytest.raises(Refusal, match="nested too deeply"):
+    with pytest.raises(DocumentError, match="nested too deeply"):
         Html("<div>" * 1_000 + "a")
 
 
 def test_an_element_has_a_maximum_number_of_attributes() -> None:
     assert texts_of("<p " + " ".join(f"a{number}" for number in range(1_000)) + ">a") == ["a"]
     started = time.process_time()
-    with pytest.raises(Refusal, match="more than 1,000 attributes"):
+    with pytest.raises(DocumentError, match="more than 1,000 attributes"):
         Html("<p " + " ".join(f"a{number}" for number in range(500_000)) + ">a")
     assert time.process_time() - started < 30
 

@@ -9,9 +9,9 @@ import docx
 import pytest
 from damaged_documents import packed
 
-from ptenmt.server.documents import read_document
-from ptenmt.server.documents.office import OfficeDocument
-from ptenmt.server.limits import Refusal
+from ptenmt.documents import read_document
+from ptenmt.documents.office import OfficeDocument
+from ptenmt.errors import DocumentError
 from ptenmt.translation.markup import Fragment, text_of
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
@@ -132,7 +132,7 @@ MANY_ATTRIBUTES = " ".join(f"a{number}='1'" for number in range(101))
     ],
 )
 def test_too_many_elements_are_refused(document: str, message: str) -> None:
-    with pytest.raises(Refusal, match=message):
+    with pytest.raises(DocumentError, match=message):
         read(word_document(f"<w:document {W}><w:p>{document}</w:p></w:document>"))
 
 
@@ -282,13 +282,13 @@ def test_notes_headers_and_comments_are_translated() -> None:
 def test_entities_are_not_expanded() -> None:
     bomb = '<!DOCTYPE a [<!ENTITY b "bbbbbbbbbb"><!ENTITY c "&b;&b;&b;&b;&b;&b;">]>'
     document = DOCUMENT.replace("<w:document", f"{bomb}<w:document").replace("o meu", "&c;")
-    with pytest.raises(Refusal, match="document type"):
+    with pytest.raises(DocumentError, match="document type"):
         read(word_document(document))
 
 
 def test_other_office_documents_are_refused() -> None:
     kinds = KINDS.replace("wordprocessingml.document", "spreadsheetml.sheet")
-    with pytest.raises(Refusal, match="not a Word document"):
+    with pytest.raises(DocumentError, match="not a Word document"):
         read(word_document(**{"[Content_Types].xml": kinds.encode()}))
 
 
@@ -300,7 +300,7 @@ def test_no_more_is_unpacked_than_a_file_declares(method: int, name: str) -> Non
         struct.pack("<L", size), struct.pack("<L", declared)
     )
     tracemalloc.start()
-    with pytest.raises(Refusal):
+    with pytest.raises(DocumentError):
         read(content)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -308,7 +308,7 @@ def test_no_more_is_unpacked_than_a_file_declares(method: int, name: str) -> Non
 
 
 def test_a_damaged_picture_is_an_error_before_anything_is_translated() -> None:
-    with pytest.raises(Refusal, match="not a Word document"):
+    with pytest.raises(DocumentError, match="not a Word document"):
         read(word_document().replace(b"PNG gato", b"PNG rato"))
 
 
@@ -319,7 +319,7 @@ def test_an_impossible_offset_in_the_archive_is_an_error() -> None:
     extra = struct.pack("<HHQ", 1, 8, 2**64 - 101)  # ZIP64: where the file begins
     entry[30:32], entry[42:46] = struct.pack("<H", len(extra)), b"\xff" * 4
     directory[12:16] = struct.pack("<L", len(extra) + struct.unpack("<L", directory[12:16])[0])
-    with pytest.raises(Refusal, match="not a Word document"):
+    with pytest.raises(DocumentError, match="not a Word document"):
         read(content[:central] + entry + extra + directory)
 
 
@@ -346,3 +346,20 @@ def test_python_docx_reads_what_was_written() -> None:
     assert [paragraph.text for paragraph in again.paragraphs] == ["O MEU GATO", "BEBE LEITE"]
     assert [run.bold for run in again.paragraphs[1].runs] == [None, True]
     assert again.tables[0].cell(0, 0).text == "UM"
+
+
+def test_blanks_between_runs_are_formatted_like_one_of_them() -> None:
+    document = docx.Document()
+    paragraph = document.add_paragraph("O gato ")
+    paragraph.add_run("bebe").bold = True
+    paragraph.add_run(" leite. ")
+    paragraph.add_run("Esta frase é a mais longa de todas.").underline = True
+    written = io.BytesIO()
+    document.save(written)
+    parsed = read(written.getvalue())
+    (spans,) = parsed.texts
+    first, bold, second, _ = (path for _, path in spans)
+    moved = [("The cat", first), (" ", ()), ("drinks", bold), (" ", ()), ("milk.", second), (" Long.", ())]
+    (translated,) = docx.Document(io.BytesIO(parsed.with_texts([moved]))).paragraphs
+    assert translated.text == "The cat drinks milk. Long."
+    assert [run.text for run in translated.runs if run.underline] == [" Long."]

@@ -1,6 +1,6 @@
 /** The server's routes as functions. They throw an `ApiError`, whose message can be shown. */
 
-import { say } from "./strings.js";
+import { say, sayAnswer } from "./strings.js";
 
 const KEY_NAME = "ptenmt.key";
 const MAX_RETRIES = 3; // of a request that a busy server refuses
@@ -68,15 +68,23 @@ export function fetchAttention(sentence, translation, languages) {
   return post("v1/attention", { q: sentence, translation, ...languages });
 }
 
-/** @returns {Promise<string>} The path of the translated file on the server. */
-export async function translateFile(file, languages) {
+/**
+ * @param {(share: number) => void} onProgress - Called with how much is translated, from 0 to 1.
+ * @returns {Promise<string>} The path of the translated file on the server.
+ */
+export async function translateFile(file, { source, target }, onProgress) {
   const form = new FormData();
-  Object.entries(languages).forEach(([name, value]) => form.append(name, value));
-  form.append("file", file);
+  Object.entries({ source_lang: source, target_lang: target, file }).forEach((entry) => form.append(...entry));
   // A key in the header is checked before the file is received.
   const headers = hasKey() ? { Authorization: `Bearer ${sessionStorage.getItem(KEY_NAME)}` } : {};
-  const answer = await answered("translate_file", { method: "POST", headers, body: form });
-  return new URL(answer.translatedFileUrl).pathname.match(/download_file\/.*/)[0];
+  const { document_id, document_key } = await answered("v2/document", { method: "POST", headers, body: form });
+  for (let pause = 0.2; ; pause = Math.min(1.5 * pause, 5)) {
+    const { status, progress = 0, message } = await post(`v2/document/${document_id}`, { document_key });
+    if (status === "done") return `download_file/${document_id}`;
+    if (status === "error") throw new ApiError(sayAnswer(message), 0);
+    onProgress(progress);
+    await sleep(pause);
+  }
 }
 
 function post(path, facts, signal) {
@@ -97,7 +105,8 @@ async function answered(path, request) {
     if (response.ok) return answer;
     const pause = Number(response.headers.get("Retry-After"));
     if (attempt > MAX_RETRIES || !(pause > 0 && pause <= 10)) {
-      throw new ApiError(answer.error ?? say("the server answered {status}", response), response.status);
+      const message = answer.error ?? answer.message ?? say("the server answered {status}", response);
+      throw new ApiError(sayAnswer(message), response.status);
     }
     await sleep(pause, request.signal);
   }

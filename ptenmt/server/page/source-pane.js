@@ -77,6 +77,7 @@ export class SourcePane {
     const counted = Number.isFinite(this.limit) ? "{count} of {most} characters" : "{count} characters";
     this.count.textContent = this.text === "" ? "" : say(counted, { count, most });
     this.count.classList.toggle("error", this.isTooLong);
+    this.field.parentElement.classList.toggle("too-long", this.isTooLong);
   }
 
   #hover(event) {

@@ -72,6 +72,7 @@ export const PORTUGUESE = {
   "The server cannot be reached. Trying again …": "O servidor não responde. Nova tentativa em breve …",
   "The server is busy. Trying again …": "O servidor está ocupado. Nova tentativa em breve …",
   "This looks like {language}.": "Isto parece {language}.",
+  "another language": "outra língua",
   "Translate from {language}": "Traduzir do {language}",
   "Too long for this field.": "Longo demais para este campo.",
   "Translate it as a document": "Traduzir como documento",
@@ -96,9 +97,26 @@ export const PORTUGUESE = {
   "the server answered {status}": "o servidor respondeu {status}",
   "{name}: waiting …": "{name}: em espera …",
   "{name}: translating …": "{name}: tradução em curso …",
+  "{name}: {percent} translated …": "{name}: {percent} traduzido …",
   "download the translation": "obter a tradução",
   "only {formats} can be translated": "só é possível traduzir {formats}",
 };
+
+/** What the server may answer, and the same in Portuguese. */
+const PORTUGUESE_ANSWERS = [
+  [/^the text has (\S+) characters; (\S+) are allowed$/, "o texto tem $1 caracteres; são permitidos $2"],
+  [/^the text has (\S+) sentences; (\S+) are allowed$/, "o texto tem $1 frases; são permitidas $2"],
+  [/^the document has (\S+) characters; (\S+) are allowed$/, "o documento tem $1 caracteres; são permitidos $2"],
+  [/^the document is larger than (\S+) bytes$/, "o documento tem mais de $1 bytes"],
+  [/^the document cannot be read.*/, "o documento não pode ser lido"],
+  [/^the file is not (\S+): byte .*/, "o ficheiro não está em $1"],
+  [/^(\S+) requests a minute are allowed$/, "são permitidos $1 pedidos por minuto"],
+  [/^(\S+) characters a day are allowed$/, "são permitidos $1 caracteres por dia"],
+  [/^too many documents at a time$/, "demasiados documentos ao mesmo tempo"],
+  [/^too busy: .*/, "o servidor está ocupado"],
+  [/^not done within (\S+) seconds$/, "não ficou pronto em $1 segundos"],
+  [/^the server is shutting down$/, "o servidor está a ser desligado"],
+];
 
 /** Sentences to try, by source language. */
 export const EXAMPLES = {
@@ -118,7 +136,7 @@ export const EXAMPLES = {
 export const locale = navigator.languages.find((each) => /^(en|pt)\b/i.test(each)) ?? "en";
 
 const strings = locale.toLowerCase().startsWith("pt") ? PORTUGUESE : {};
-const languageNames = new Intl.DisplayNames([locale], { type: "language" });
+const languageNames = new Intl.DisplayNames([locale], { type: "language", fallback: "none" });
 
 /** A text in the reader's language, with values in place of their {names}. */
 export function say(text, values = {}) {
@@ -127,7 +145,13 @@ export function say(text, values = {}) {
 
 /** The name of a language, for the middle of a sentence. */
 export function nameOfLanguage(code) {
-  return languageNames.of(code);
+  return languageNames.of(code) ?? say("another language");
+}
+
+/** What the server answered, in the reader's language if it is known. */
+export function sayAnswer(message) {
+  const known = strings === PORTUGUESE && PORTUGUESE_ANSWERS.find(([pattern]) => pattern.test(message));
+  return known ? message.replace(...known) : message;
 }
 
 /** A text with a capital at its beginning. */

@@ -2,18 +2,20 @@
 
 import secrets
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
 from statistics import fmean
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request, Response
 
 from ptenmt.data.text import language_name
+from ptenmt.documents import FORMATS, Document, read_document, translated_name
+from ptenmt.documents.html import Html, xml_roles
 from ptenmt.server import schemas
-from ptenmt.server.documents import FORMATS, Document, read_document, translated_name
-from ptenmt.server.documents.html import Html, xml_roles
+from ptenmt.server.glossaries import StoredGlossary
 from ptenmt.server.limits import Refusal
 from ptenmt.server.models import Route
 from ptenmt.server.service import (
@@ -30,6 +32,7 @@ from ptenmt.translation.markup import Fragment, text_of
 DOWNLOAD_SECONDS = 20 * 60
 MAX_DOWNLOAD_BYTES = 64_000_000
 router = APIRouter(tags=["LibreTranslate"])
+_File = TypeVar("_File", bound=schemas.FileRequest)
 
 
 @router.post(
@@ -104,20 +107,24 @@ def _texts_of(request: Request, service: Service, body: schemas.DetectRequest) -
 
 
 @dataclass(frozen=True)
-class TextReading:
-    """How texts are read: the roles of XML's nodes, and whether lines are split into sentences."""
+class TextOptions:
+    """How the texts of a request are translated."""
 
     xml_roles: Callable[[Any], dict[Any, str]] = xml_roles
+    """The function for the role of each node of XML."""
     split_sentences: bool = True
+    """Whether lines are split into sentences."""
+    glossary: StoredGlossary | None = None
 
 
 async def translate_texts(
-    request: Request, service: Service, body: schemas.TranslateRequest, reading: TextReading = TextReading()
+    request: Request, service: Service, body: schemas.TranslateRequest, options: TextOptions = TextOptions()
 ) -> tuple[list[str], dict[str, list[Any]]]:
     """The texts, and the fields of the answer with an entry for each text; refuses too many of them."""
     texts = _texts_of(request, service, body)
+    options = replace(options, glossary=service.glossary(request, body.glossary))
     return texts, await service.answer(
-        request, lambda models: _translate(service, models, body, reading, texts)
+        request, lambda models: _translate(service, models, body, options, texts)
     )
 
 
@@ -173,11 +180,11 @@ def _translate(
     service: Service,
     models: RequestModels,
     body: schemas.TranslateRequest,
-    reading: TextReading,
+    options: TextOptions,
     sources: list[str],
 ) -> dict[str, list[Any]]:
     """The fields of the answer, with an entry for each text."""
-    texts = [_read_text(service, body, reading, source) for source in sources]
+    texts = [_read_text(service, body, options, source) for source in sources]
     if body.source == "auto":
         for text in texts:
             text.language = service.detect_source(" ".join(map(text_of, text.parts)), body.target)
@@ -188,14 +195,14 @@ def _translate(
             text.route = route
     for route in filter(None, dict.fromkeys(text.route for text in texts)):
         alike = [text for text in texts if text.route == route]
-        _translate_by_route(service, models, body, reading, route, alike)
+        _translate_by_route(service, models, body, options, route, alike)
     return _answer(body, texts)
 
 
-def _read_text(service: Service, body: schemas.TranslateRequest, reading: TextReading, source: str) -> _Text:
+def _read_text(service: Service, body: schemas.TranslateRequest, options: TextOptions, source: str) -> _Text:
     if body.format == "text":
         return _Text(source, None, [[(source, ())]])
-    roles = reading.xml_roles if body.format == "xml" else None
+    roles = options.xml_roles if body.format == "xml" else None
     markup = Html(source, _languages(service, body), roles=roles)
     return _Text(source, markup, markup.texts)
 
@@ -204,18 +211,18 @@ def _translate_by_route(
     service: Service,
     models: RequestModels,
     body: schemas.TranslateRequest,
-    reading: TextReading,
+    options: TextOptions,
     route: Route,
     texts: list[_Text],
 ) -> None:
     translations, marked = models.translate(
         route,
         [part for text in texts for part in text.parts],
-        glossary=service.glossary(body.glossary),
+        glossary=options.glossary,
         max_sentences=service.limits.sentences,
         count=1 + body.alternatives,
         with_confidence=body.confidence,
-        split_sentences=reading.split_sentences,
+        split_sentences=options.split_sentences,
     )
     first = 0
     for text in texts:
@@ -265,9 +272,9 @@ class Downloads:
     def __init__(self) -> None:
         self._kept: dict[str, Download] = {}
 
-    def add(self, name: str, content: bytes) -> str:
-        """Keep a document; returns its token."""
-        token = secrets.token_urlsafe(32)
+    def add(self, name: str, content: bytes, token: str = "") -> str:
+        """Keep a document; returns its token, by default a new one."""
+        token = token or secrets.token_urlsafe(32)
         self._kept[token] = Download(name, content, time.monotonic() + DOWNLOAD_SECONDS)
         self._expire()
         return token
@@ -276,6 +283,10 @@ class Downloads:
         """The document of a token; None if it is unknown or expired."""
         self._expire()
         return self._kept.get(token)
+
+    def remove(self, token: str) -> None:
+        """Forget a document."""
+        self._kept.pop(token, None)
 
     def _expire(self) -> None:
         """Drop expired documents, and the oldest while there are too many bytes; the newest stays."""
@@ -295,6 +306,21 @@ class Downloads:
 )
 async def translate_file(request: Request, service: SharedService) -> schemas.FileAnswer:
     """Translate a document: .txt, .html, .srt, .docx, .odt, .pptx or .epub. Its layout is kept."""
+    async with receiving(request, service, schemas.FileRequest) as (body, name, content):
+        if service.documents.locked():
+            raise Refusal("too busy: other documents are being translated", 503, retry_after=10)
+        async with service.documents:
+            work = translate_document(request, service, body, name, content)
+            translated = await answer_in_time(request, work, service.limits.file_seconds)
+    token = request.app.state.downloads.add(translated_name(name, body.target), translated)
+    return schemas.FileAnswer(translatedFileUrl=str(request.url_for("download_file", token=token)))
+
+
+@asynccontextmanager
+async def receiving(
+    request: Request, service: Service, model: type[_File]
+) -> AsyncIterator[tuple[_File, str, bytes]]:
+    """Receive an upload, and keep its place until it is translated; refuses if there is none."""
     key = bearer_token(request)
     if key:
         service.check_key(request, key)
@@ -304,15 +330,8 @@ async def translate_file(request: Request, service: SharedService) -> schemas.Fi
         hint = "" if is_authorized else "; send the key as a bearer token"
         raise Refusal(f"too busy: other documents are being received{hint}", 503, retry_after=10)
     async with uploads:
-        body, name, content = await read_upload(request, schemas.FileRequest, service.limits.file_bytes)
-        body = service.check(request, body)
-        if service.documents.locked():
-            raise Refusal("too busy: other documents are being translated", 503, retry_after=10)
-        async with service.documents:
-            work = _translate_document(request, service, body, name, content)
-            translated = await answer_in_time(request, work, service.limits.file_seconds)
-    token = request.app.state.downloads.add(translated_name(name, body.target), translated)
-    return schemas.FileAnswer(translatedFileUrl=str(request.url_for("download_file", token=token)))
+        body, name, content = await read_upload(request, model, service.limits.file_bytes)
+        yield service.check(request, body), name, content
 
 
 @router.get(
@@ -329,10 +348,16 @@ async def download_file(request: Request, token: str) -> Response:
     return Response(download.content, media_type="application/octet-stream", headers=headers)
 
 
-async def _translate_document(
-    request: Request, service: Service, body: schemas.FileRequest, name: str, content: bytes
+async def translate_document(
+    request: Request,
+    service: Service,
+    body: schemas.FileRequest,
+    name: str,
+    content: bytes,
+    on_progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> bytes:
-    glossary = service.glossary(body.glossary)
+    """The translation of a document; ``on_progress`` is called with bytes of text, done and in all."""
+    glossary = service.glossary(request, body.glossary)
     document, texts = await service.in_document_thread(_parse, service, body, name, content)
     service.count_characters(request, sum(map(len, texts)))
     if body.source == "auto":
@@ -342,9 +367,17 @@ async def _translate_document(
         route = service.models.route(body.source, body.target)
     if not route:
         return content
+    total, done = sum(len(text.encode()) for text in texts), 0
+
+    def count(num_bytes: int) -> None:
+        nonlocal done
+        done += num_bytes
+        on_progress(done, total)
+
+    on_progress(0, total)
     _, moved = await service.run(
         request,
-        lambda models: models.translate(route, document.texts, glossary=glossary),
+        lambda models: models.translate(route, document.texts, glossary=glossary, on_progress=count),
         is_document=True,
     )
     return await service.in_document_thread(document.with_texts, [best for best, *_ in moved])

@@ -4,7 +4,7 @@ import hashlib
 import json
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from operator import contains
 from pathlib import Path
@@ -34,7 +34,7 @@ class Glossary:
     """
 
     def __init__(self, terms: Mapping[str, str]) -> None:
-        self._terms = dict(terms)
+        self.terms = dict(terms)
         self._by_first_word: dict[str, list[tuple[list[set[str]], str]]] = defaultdict(list)
         by_length = sorted(terms.items(), key=lambda each: (-len(_words(each[0])), not each[0].islower()))
         for term, translation in by_length:
@@ -46,10 +46,15 @@ class Glossary:
     def read(cls, file: Path) -> Self:
         """Read a file of two columns, term and translation, separated by a tab; blank lines are skipped.
 
-        Raises DataError if the file cannot be read, has no terms, or a line is not a pair of them.
+        Raises DataError if the file cannot be read, and as ``parse`` does.
         """
+        return cls.parse(read_lines(file), str(file))
+
+    @classmethod
+    def parse(cls, lines: Iterable[str], file: str) -> Self:
+        """Read lines as those of a file; raises DataError without terms, or for a line that is not a pair."""
         terms: dict[str, str] = {}
-        for number, line in enumerate(read_lines(file), start=1):
+        for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
             columns = [" ".join(column.split()) for column in line.split("\t")]
@@ -67,7 +72,7 @@ class Glossary:
     @property
     def checksum(self) -> str:
         """The SHA-256 checksum of the terms."""
-        return hashlib.sha256(json.dumps(sorted(self._terms.items())).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(sorted(self.terms.items())).encode()).hexdigest()
 
     def find(self, sentence: str) -> Iterator[tuple[tuple[int, int], str]]:
         """Where the terms in a sentence begin and end, the longest at each place, and their translations."""

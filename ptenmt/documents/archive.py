@@ -10,9 +10,9 @@ from urllib.parse import unquote
 
 from lxml import etree
 
-from ptenmt.server.documents.html import Html, check_bounds
-from ptenmt.server.documents.inline import check_tags, limited
-from ptenmt.server.limits import Refusal
+from ptenmt.documents.html import Html, check_bounds
+from ptenmt.documents.inline import check_tags, limited
+from ptenmt.errors import DocumentError
 from ptenmt.translation.markup import Fragment
 
 MAX_FILES = 2_000
@@ -51,15 +51,15 @@ def unpacked(content: bytes, kind: str) -> dict[str, bytes]:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             entries = archive.infolist()
             if len(entries) > MAX_FILES or len({entry.filename for entry in entries}) < len(entries):
-                raise Refusal("the document cannot be read: too many files in it, or some twice")
+                raise DocumentError("the document cannot be read: too many files in it, or some twice")
             if sum(entry.file_size for entry in entries) > MAX_BYTES:
                 raise _too_large()
             for entry in entries:
                 if entry.compress_type not in _METHODS:
-                    raise Refusal("the document cannot be read: unknown compression")
+                    raise DocumentError("the document cannot be read: unknown compression")
                 with archive.open(entry) as file:
                     files[entry.filename] = file.read(entry.file_size)
-    except Refusal:
+    except DocumentError:
         raise
     except Exception as error:  # zipfile raises about any of them for damaged archives
         raise unreadable(kind) from error
@@ -89,13 +89,13 @@ def decoded(files: Mapping[str, bytes], name: str, kind: str) -> str:
         raise unreadable(kind) from error
 
 
-def unreadable(kind: str) -> Refusal:
+def unreadable(kind: str) -> DocumentError:
     """The error for a document that is not of a kind, such as ``a Word document``."""
-    return Refusal(f"the file is not {kind}, or it is damaged or encrypted")
+    return DocumentError(f"the file is not {kind}, or it is damaged or encrypted")
 
 
-def _too_large() -> Refusal:
-    return Refusal("the document is too large when it is unpacked", 413)
+def _too_large() -> DocumentError:
+    return DocumentError("the document is too large when it is unpacked", is_too_large=True)
 
 
 def _is_xml(content: bytes) -> bool:

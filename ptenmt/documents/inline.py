@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from lxml import etree
 
-from ptenmt.server.limits import Refusal
+from ptenmt.errors import DocumentError
 from ptenmt.translation.markup import Elements, Fragment, num_shared, text_of
 
 MAX_TEXTS = 20_000
@@ -30,14 +30,14 @@ def limited(items: Iterable[_Item]) -> list[_Item]:
     """The texts of a document as a list; refuses more than ``MAX_TEXTS`` without reading the rest."""
     texts = list(islice(items, MAX_TEXTS + 1))
     if len(texts) > MAX_TEXTS:
-        raise Refusal(f"the document has more than {MAX_TEXTS:,} texts", 413)
+        raise DocumentError(f"the document has more than {MAX_TEXTS:,} texts", is_too_large=True)
     return texts
 
 
 def check_tags(count: int, limit: int) -> None:
     """Refuse a document with too many tags, or characters that could begin one."""
     if count > limit:
-        raise Refusal(f"the document has {count:,} tags; {limit:,} are allowed", 413)
+        raise DocumentError(f"the document has {count:,} tags; {limit:,} are allowed", is_too_large=True)
 
 
 def xml_characters(text: str) -> str:

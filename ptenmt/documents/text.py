@@ -8,8 +8,8 @@ from itertools import chain, pairwise
 
 import srt
 
-from ptenmt.server.documents.inline import check_tags, is_prose, limited, merged
-from ptenmt.server.limits import Refusal
+from ptenmt.documents.inline import check_tags, is_prose, limited, merged
+from ptenmt.errors import DocumentError
 from ptenmt.translation.markup import Elements, Fragment, num_shared, text_of
 
 MAX_TAGS = 50_000
@@ -98,13 +98,15 @@ class Subtitles:
 
     def __init__(self, source: str) -> None:
         if len(source) > MAX_CHARACTERS:
-            raise Refusal(f"the subtitles have more than {MAX_CHARACTERS:,} characters", 413)
+            raise DocumentError(
+                f"the subtitles have more than {MAX_CHARACTERS:,} characters", is_too_large=True
+            )
         check_tags(source.count("<") + source.count("{"), MAX_TAGS)
         self._line_end = "\r\n" if "\r\n" in source else "\n"
         try:
             self._subtitles = list(srt.parse(_normalized(source)))
         except (srt.SRTParseError, srt.TimestampParseError, OverflowError) as error:
-            raise Refusal(f"the file has subtitles that cannot be read: {error}") from error
+            raise DocumentError(f"the file has subtitles that cannot be read: {error}") from error
         self._turns = [_turns(subtitle.content.splitlines()) for subtitle in self._subtitles]
         turns = chain.from_iterable(self._turns)
         self._translated = limited(turn for turn in turns if is_prose(text_of(turn.spans)))
@@ -128,10 +130,10 @@ def _normalized(source: str) -> str:
     text = re.sub(r"[^\S\n]+", " ", source)
     text = re.sub(r" ?\n ?", "\n", text).strip(" ")
     if _LONG_NUMBER.search(text):
-        raise Refusal("the subtitles have a number of ten digits or more")
+        raise DocumentError("the subtitles have a number of ten digits or more")
     first = _SUBTITLE.search(text)
     if first is None:
-        raise Refusal("the file has no subtitles: no line such as 00:00:01,000 --> 00:00:02,500")
+        raise DocumentError("the file has no subtitles: no line such as 00:00:01,000 --> 00:00:02,500")
     return re.sub(r"\n{3,}", "\n\n", _SUBTITLE.sub(r"\n\n\1", text[first.start() :])).strip("\n") + "\n"
 
 

@@ -3,15 +3,17 @@
 import codecs
 import re
 from collections.abc import Callable, Collection, Sequence
+from itertools import chain
 from pathlib import PurePath
 from typing import Protocol
 
-from ptenmt.server.documents.archive import epub, open_document_text
-from ptenmt.server.documents.html import Html
-from ptenmt.server.documents.office import OfficeDocument
-from ptenmt.server.documents.text import PlainText, Subtitles
-from ptenmt.server.limits import Refusal
-from ptenmt.translation.markup import Fragment
+from ptenmt.documents.archive import epub, open_document_text
+from ptenmt.documents.html import Html
+from ptenmt.documents.office import OfficeDocument
+from ptenmt.documents.text import PlainText, Subtitles
+from ptenmt.errors import DocumentError
+from ptenmt.translation import Translator
+from ptenmt.translation.markup import Fragment, move_markup, text_of
 
 FORMATS = (".txt", ".html", ".srt", ".docx", ".odt", ".pptx", ".epub")
 """The file name suffixes of the formats."""
@@ -46,7 +48,7 @@ class _EncodedDocument:
         except UnicodeDecodeError as error:
             if self._mark or not legacy or b"\0" in content:
                 encoding, place = self._encoding.upper(), len(self._mark) + error.start
-                raise Refusal(
+                raise DocumentError(
                     f"the file is not {encoding}: byte {place:,} cannot be decoded; save it as UTF-8"
                 ) from error
             self._encoding, source = legacy, content.decode(legacy, "replace")
@@ -61,10 +63,17 @@ class _EncodedDocument:
             return codecs.BOM_UTF8 + text.encode()
 
 
+def check_format(name: str) -> None:
+    """Raise DocumentError for a file name of no known format."""
+    if (suffix := _suffix(name)) not in FORMATS:
+        raise DocumentError(f"files of type {suffix or '(none)'} are not supported: {', '.join(FORMATS)}")
+
+
 def read_document(
     name: str, content: bytes, languages: tuple[Collection[str], str] | None = None
 ) -> Document:
     """Read a document; refuses unknown formats, damage and sizes. ``languages`` are those of ``Html``."""
+    check_format(name)
     match _suffix(name):
         case ".txt":
             return _EncodedDocument(content, PlainText, legacy="cp1252")
@@ -78,10 +87,30 @@ def read_document(
             return OfficeDocument(content, "a presentation")
         case ".odt":
             return open_document_text(content)
-        case ".epub":
+        case _:
             return epub(content, languages)
-        case suffix:
-            raise Refusal(f"files of type {suffix or '(none)'} are not supported: {', '.join(FORMATS)}")
+
+
+def translate_document(
+    translator: Translator, name: str, content: bytes, on_progress: Callable[[int, int], None]
+) -> bytes:
+    """Translate a document of a format that its name tells; its layout stays.
+
+    ``on_progress`` is called with the UTF-8 bytes of sentences that are done, and those of all texts. Raises
+    DocumentError.
+    """
+    source, target = translator.config.data.languages
+    document = read_document(name, content, ((source,), target))
+    texts = list(map(text_of, document.texts))
+    total, done = sum(len(text.encode()) for text in texts), 0
+
+    def show(num_bytes: int) -> None:
+        nonlocal done
+        done += num_bytes
+        on_progress(min(done, total), total)
+
+    translations = list(chain(*translator.translate_buffers(texts, on_progress=show)))
+    return document.with_texts([best for best, *_ in move_markup(translator, translations, document.texts)])
 
 
 def translated_name(name: str, language: str) -> str:

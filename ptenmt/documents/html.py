@@ -11,7 +11,7 @@ from typing import Any
 
 from lxml import etree
 
-from ptenmt.server.documents.inline import (
+from ptenmt.documents.inline import (
     TranslationUnit,
     check_tags,
     is_prose,
@@ -20,7 +20,7 @@ from ptenmt.server.documents.inline import (
     numbers_in_braces,
     xml_characters,
 )
-from ptenmt.server.limits import Refusal
+from ptenmt.errors import DocumentError
 from ptenmt.translation.markup import Elements, Fragment, text_of
 
 MAX_TAGS = 100_000
@@ -83,7 +83,7 @@ class Html:
         roles: Of other XML, the function for the role of each node; see ``_roles``.
 
     Raises:
-        Refusal: It has too many tags, attributes or texts, is nested too deeply, or is XML that is not
+        DocumentError: It has too many tags, attributes or texts, is nested too deeply, or is XML that is not
             well-formed.
     """
 
@@ -291,7 +291,7 @@ def _parsed(source: str) -> _Element:
     parser = etree.HTMLParser(encoding="utf-8", default_doctype=False)
     root = etree.fromstring(content, parser)
     if parser.error_log.filter_from_level(etree.ErrorLevels.FATAL):  # nothing after such an error is parsed
-        raise Refusal("the HTML is nested too deeply", 413)
+        raise DocumentError("the HTML is nested too deeply", is_too_large=True)
     if root is None:  # a document type alone has no root
         return etree.Element("html")
     etree.strip_tags(root, "wbr")  # to libxml2 the text after it is inside
@@ -310,7 +310,7 @@ def _parsed_xml(source: str) -> _Element:
     parser = etree.XMLParser(resolve_entities=False, recover=True)
     root = etree.fromstring(content, parser)
     if errors := parser.error_log.filter_from_fatals():  # others are of namespaces that are not declared
-        raise Refusal(f"the XML is not well-formed: {errors[0].message.strip()}")
+        raise DocumentError(f"the XML is not well-formed: {errors[0].message.strip()}")
     return root
 
 
@@ -378,7 +378,9 @@ class _Bounds:
     def start(self, _tag: str, attributes: dict[str, str], namespaces: dict[str | None, str]) -> None:
         self._num_namespaces.append(self._num_namespaces[-1] + len(namespaces))
         if max(len(attributes), self._num_namespaces[-1]) > MAX_ATTRIBUTES:
-            raise Refusal(f"an element has more than {MAX_ATTRIBUTES:,} attributes or namespaces", 413)
+            raise DocumentError(
+                f"an element has more than {MAX_ATTRIBUTES:,} attributes or namespaces", is_too_large=True
+            )
 
     def end(self, _tag: str) -> None:
         self._num_namespaces.pop()

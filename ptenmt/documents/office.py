@@ -17,8 +17,8 @@ from docx.opc.constants import CONTENT_TYPE
 from docx.opc.part import PartFactory, XmlPart
 from lxml import etree
 
-from ptenmt.server.documents.archive import MAX_TAGS, packed, unpacked, unreadable
-from ptenmt.server.documents.inline import (
+from ptenmt.documents.archive import MAX_TAGS, packed, unpacked, unreadable
+from ptenmt.documents.inline import (
     TranslationUnit,
     check_tags,
     is_prose,
@@ -27,7 +27,7 @@ from ptenmt.server.documents.inline import (
     numbers_in_braces,
     xml_characters,
 )
-from ptenmt.server.limits import Refusal
+from ptenmt.errors import DocumentError
 from ptenmt.translation.markup import Elements, Fragment, text_of
 
 MAX_ATTRIBUTES = 100
@@ -126,7 +126,7 @@ def _translated_roots(document: Any) -> Iterator[_Element]:
         proxy = getattr(part, _PROXIES.get(part.content_type, ""), None)
         root: Any = part.element if isinstance(part, XmlPart) else getattr(proxy, "element", None)
         if root is not None and root.getroottree().docinfo.doctype:
-            raise Refusal("the document is damaged: it declares a document type")
+            raise DocumentError("the document is damaged: it declares a document type")
         if proxy is not None or (root is not None and _TRANSLATED.fullmatch(part.content_type)):
             etree.strip_tags(root, etree.Comment, etree.ProcessingInstruction)  # they split texts
             yield root
@@ -190,12 +190,24 @@ class _RunUnit(TranslationUnit):
             parent.remove(node)
         if None in self._default:
             self._default[container] = self._default[None]
-        self._write(container, self._with_ranges(spans))
+        self._write(container, self._with_formatted_blanks(self._with_ranges(spans)))
         for node in list(container):
             if following is None:
                 parent.append(node)
             else:
                 following.addprevious(node)
+
+    def _with_formatted_blanks(self, spans: Sequence[Fragment]) -> Iterator[Fragment]:
+        """The spans, a blank between two runs with formatting of their own in that of the first."""
+        for at, (text, path) in enumerate(spans):
+            beside = [other for near, other in spans[max(at - 1, 0) : at + 2 : 2] if near]
+            if text.isspace() and len(beside) == 2 and all(self._is_run(other, path) for other in beside):
+                path = beside[0]
+            yield text, path
+
+    def _is_run(self, path: Elements, around: Elements) -> bool:
+        """Whether a path is that of a run with formatting of its own, in the same elements."""
+        return path[:-1] == around and path != around and self._roles.get(self._elements[path[-1]]) == "text"
 
     def _with_ranges(self, spans: Sequence[Fragment]) -> list[Fragment]:
         """Return the spans with the start of each bookmark or comment before its end."""
@@ -340,7 +352,9 @@ def _formatting(run: _Element) -> _Formatting:
     for properties in run.iterchildren(*_PROPERTIES):
         for element in properties.iter("*"):
             if len(element.attrib) > MAX_ATTRIBUTES:
-                raise Refusal(f"the document has {len(element.attrib):,} attributes in one place", 413)
+                raise DocumentError(
+                    f"the document has {len(element.attrib):,} attributes in one place", is_too_large=True
+                )
             visible = [
                 attribute for attribute in element.attrib.items() if attribute[0] not in _INVISIBLE_ATTRIBUTES
             ]

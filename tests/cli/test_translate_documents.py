@@ -1,0 +1,69 @@
+"""``ptenmt translate report.docx page.html --output-dir en``."""
+
+import io
+from pathlib import Path
+
+import docx
+import pytest
+
+from ptenmt.cli.translate import DOCUMENTS
+from ptenmt.documents import FORMATS
+
+pytestmark = pytest.mark.usefixtures("beside")
+
+
+def word_file(*paragraphs: str) -> bytes:
+    document = docx.Document()
+    for paragraph in paragraphs:
+        document.add_paragraph(paragraph)
+    stored = io.BytesIO()
+    document.save(stored)
+    return stored.getvalue()
+
+
+def test_documents_of_several_formats(ptenmt, tmp_path: Path) -> None:
+    page, report, film = (tmp_path / name for name in ("page.html", "report.docx", "film.srt"))
+    page.write_text("<p>o gato come hoje .</p>", encoding="utf-8")
+    report.write_bytes(word_file("o gato come hoje .", "o rei canta aqui ."))
+    film.write_text("1\n00:00:01,000 --> 00:00:02,000\no gato come hoje .\n", encoding="utf-8")
+    folder = tmp_path / "en"
+    names = [str(file) for file in (page, report, film)]
+    answer = ptenmt("translate", "--run", "tiny", *names, "--output-dir", str(folder))
+    alone = ptenmt("translate", "--run", "tiny", "o gato come hoje .").stdout.strip()
+    assert answer.stdout == ""
+    assert [line.rpartition(":")[0] for line in answer.stderr.splitlines()] == [
+        str(folder / file.name) for file in (page, report, film)
+    ]
+    assert (folder / "page.html").read_text(encoding="utf-8") == f"<p>{alone}</p>"
+    translated = docx.Document(str(folder / "report.docx"))
+    assert [paragraph.text for paragraph in translated.paragraphs][0] == alone
+    assert (folder / "film.srt").read_text(encoding="utf-8").splitlines()[2] == alone
+
+
+def test_what_cannot_be_translated_is_said_before_anything_is(ptenmt, tmp_path: Path) -> None:
+    page, paper = tmp_path / "page.html", tmp_path / "paper.pdf"
+    page.write_text("<p>o gato</p>", encoding="utf-8")
+    paper.write_bytes(b"%PDF")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "page.html").write_text("<p>o rei</p>", encoding="utf-8")
+
+    def error(*files: Path, folder: str = "en") -> str:
+        return ptenmt(
+            "translate", "--run", "tiny", *map(str, files), "--output-dir", str(tmp_path / folder), code=1
+        ).stderr
+
+    assert "files of type .pdf are not supported: .txt, .html" in error(page, paper)
+    assert "no file " in error(tmp_path / "none.docx")
+    assert "would be replaced by its translation" in error(page, folder=".")
+    assert "two of the documents have the same name" in error(page, tmp_path / "other" / "page.html")
+    assert "--output-dir needs documents" in error()
+    assert not (tmp_path / "en").exists()
+    (tmp_path / "bad.docx").write_bytes(b"no archive")
+    assert "bad.docx: the file is not a Word document" in error(tmp_path / "bad.docx")
+
+
+def test_a_document_is_no_lines(ptenmt, tmp_path: Path) -> None:
+    (tmp_path / "d.docx").write_bytes(word_file("o gato"))
+    stderr = ptenmt("translate", "--run", "tiny", "--input", str(tmp_path / "d.docx"), code=1).stderr
+    assert "d.docx is a document, not lines of text" in stderr
+    assert {*FORMATS} == {*DOCUMENTS, ".txt"} - {".htm"}
