@@ -149,5 +149,5 @@ def _read(file: Path) -> StoredGlossary:
             (each["source"], each["target"]): Glossary(each["entries"]) for each in facts["dictionaries"]
         }
         return StoredGlossary(file.stem, facts["name"], dictionaries, facts["owner"], facts["created"])
-    except (OSError, ValueError, LookupError, TypeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise ConfigError(f"{file} is not a stored glossary", "remove it from the folder") from error

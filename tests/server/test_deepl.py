@@ -309,7 +309,15 @@ def test_without_a_folder_glossaries_are_read_only(serve) -> None:
         assert requests.get(f"{served.url}/v2/glossaries/..%2Fkeys", timeout=120).status_code == 404
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"name": "a"}'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[]",
+        '{"name": "a"}',
+        '{"name": "a", "dictionaries": [{"source": "a", "target": "b", "entries": []}]}',
+    ],
+)
 def test_a_folder_with_something_else_is_an_error(serve, tmp_path: Path, content: str) -> None:
     (tmp_path / "a.json").write_text(content)
     with (
