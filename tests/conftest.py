@@ -53,9 +53,10 @@ def _own_log() -> Iterator[None]:
     A command that a fixture of the module ran may have left a handler of a stream that is closed now.
     """
     log = logging.getLogger("ptenmt")
-    for handler in list(log.handlers):
-        if isinstance(handler, logging.StreamHandler) and handler.stream.closed:
-            log.removeHandler(handler)
+    for logger in (log, logging.getLogger()):
+        for handler in list(logger.handlers):
+            if type(handler) is logging.StreamHandler and handler.stream.closed:
+                logger.removeHandler(handler)
     level, handlers = log.level, list(log.handlers)
     yield
     log.setLevel(level)

@@ -40,6 +40,8 @@ def test_the_default_place_is_below_the_run(run: Run):
         "checksum": exported.weights.checksum,
         "languages": ["pt", "en"],
         "source_marks": "both",
+        "alignment_layer": 1,
+        "licence": "",
     }
     assert (exported.path / "tokenizer" / "tokenizer.json").exists()
     cached = (run.ctranslate2_folder / "model.bin").read_bytes()

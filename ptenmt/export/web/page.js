@@ -15,6 +15,7 @@ import { Translations } from "./translations.js";
 
 const TYPING_PAUSE = 250; // milliseconds
 const SPEAKING_PAUSE = 900;
+const DRAWING_PAUSE = 100;
 const LIMIT = 20000; // characters of a text
 
 const part = (name) => document.getElementById(name);
@@ -25,6 +26,7 @@ class Page {
   #speaking = 0;
   #begun = {}; // the sentence that is being translated, and what there is of its translation
   #isStopped = false;
+  #drawing = 0; // timer
 
   constructor({ languages: [source, target] }) {
     this.languages = { source, target };
@@ -53,7 +55,7 @@ class Page {
     part("copy").addEventListener("click", () => this.#copy());
     search.onText = (sentence, text) => {
       this.#begun = { sentence, text };
-      this.#draw();
+      this.#drawing ||= setTimeout(() => this.#draw(), DRAWING_PAUSE);
     };
     this.#nameLanguages();
     if (this.source.text) this.#typed(true); // the browser restores the text when it navigates back
@@ -108,6 +110,8 @@ class Page {
   }
 
   #draw() {
+    clearTimeout(this.#drawing);
+    this.#drawing = 0;
     const known = this.source.sentences.map(({ text }) => this.translations.of(text));
     const isBegun = (text) => text === this.#begun.sentence;
     const shown = this.source.sentences.map(({ text, gap }, place) =>

@@ -6,7 +6,6 @@
  */
 
 import { END, START } from "./tokenizer.js";
-import { sum } from "./transformer.js";
 
 const LIMIT_STEP = 8; // see DecodingConfig.limit
 const TOKENS_PER_ALTERNATIVE = 4; // some only continue a word
@@ -112,7 +111,7 @@ function rank(logits, allowed, count) {
     best.splice(place, 0, { id, logit: logits[id] });
     best.length = Math.min(best.length, count);
   }
-  const powers = logits.map((logit, id) => (allowed[id] ? Math.exp(logit - best[0].logit) : 0));
-  const total = Math.log(sum(powers));
-  return best.map(({ id, logit }) => ({ id, logProb: logit - best[0].logit - total }));
+  let total = 0;
+  for (let id = 0; id < logits.length; id += 1) if (allowed[id]) total += Math.exp(logits[id] - best[0].logit);
+  return best.map(({ id, logit }) => ({ id, logProb: logit - best[0].logit - Math.log(total) }));
 }

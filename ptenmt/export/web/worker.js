@@ -16,5 +16,8 @@ self.addEventListener("message", ({ data: { number, method, values } }) => {
 
 /** Base64 to bytes. */
 function bytesOf(text) {
-  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const characters = atob(text);
+  const bytes = new Uint8Array(characters.length);
+  for (let place = 0; place < bytes.length; place += 1) bytes[place] = characters.charCodeAt(place);
+  return bytes;
 }

@@ -1,16 +1,19 @@
 """``ptenmt export --format web``, as somebody opens it: a file, in a browser without a network."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from conftest import Browser
 from int8_weights import rounded
 
 from ptenmt import export_model
 from ptenmt.model.numpy_transformer import NumpyTransformer
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import END, START, suppressed_ids
+
+if TYPE_CHECKING:
+    from conftest import Browser
 
 SENTENCE = "A minha amiga comprou fruta no mercado."
 ADDRESS = "https://example.org/a?b=1"
@@ -27,12 +30,12 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def page(browser: Browser, file: Path) -> Browser:
+def page(browser: "Browser", file: Path) -> "Browser":
     browser.open(file.as_uri())
     return browser
 
 
-def translated(page: Browser, text: str) -> str:
+def translated(page: "Browser", text: str) -> str:
     """What the page makes of a text, once it is done."""
     page.write(text)
     page.until(lambda: page["copy"].is_displayed(), 60)
@@ -51,7 +54,7 @@ def greedy(trained: TrainedModel, sentence: str) -> str:
     return trained.tokenizers.target.decode([ids])[0]
 
 
-def test_it_translates_and_shows_how(page: Browser, trained: TrainedModel):
+def test_it_translates_and_shows_how(page: "Browser", trained: TrainedModel):
     page["beams"].send_keys("Greedy")
     translation = greedy(trained, SENTENCE)
     assert translated(page, SENTENCE) == translation
@@ -76,13 +79,13 @@ def test_it_translates_and_shows_how(page: Browser, trained: TrainedModel):
     assert page.complaints() == []
 
 
-def test_what_is_no_text_stays_as_it_is(page: Browser):
+def test_what_is_no_text_stays_as_it_is(page: "Browser"):
     text = f"{ADDRESS}\n\n12,50 €  --  ana@example.org"
     assert translated(page, text) == text
     assert ADDRESS in translated(page, f"Visite {ADDRESS} amanhã.")
 
 
-def test_a_long_text_can_be_stopped_and_goes_on(page: Browser):
+def test_a_long_text_can_be_stopped_and_goes_on(page: "Browser"):
     text = " ".join(f"Eu vi {number} gatos na rua." for number in range(2, 18))
     code = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'))"
     page.script(code, page["source"], text)
@@ -95,7 +98,7 @@ def test_a_long_text_can_be_stopped_and_goes_on(page: Browser):
     assert all(str(number) in page["target"].text for number in range(2, 18))
 
 
-def test_it_asks_nobody_for_anything(page: Browser, file: Path):
+def test_it_asks_nobody_for_anything(page: "Browser", file: Path):
     policy = page.all("meta[http-equiv=Content-Security-Policy]")[0].get_attribute("content")
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     assert page.script("return performance.getEntriesByType('resource').map((entry) => entry.name)") == []
@@ -106,7 +109,7 @@ def test_it_asks_nobody_for_anything(page: Browser, file: Path):
 
 
 @pytest.mark.parametrize("name", ["translate", "inside", "about"])
-def test_axe_finds_nothing(page: Browser, axe: str, name: str):
+def test_axe_finds_nothing(page: "Browser", axe: str, name: str):
     translated(page, SENTENCE)
     page[f"tab-{name}"].click()
     page.driver.execute_script(axe)
