@@ -1,5 +1,6 @@
 """The fields of requests and responses, which are LibreTranslate's in its routes, and their descriptions."""
 
+import json
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, Field
@@ -8,14 +9,16 @@ Text = Annotated[str, Field(examples=["Ela não tem tempo."])]
 Language = Annotated[str, Field(min_length=1, max_length=35)]
 Source = Annotated[Language, Field(description="Language code, or auto.", examples=["pt"])]
 Target = Annotated[Language, Field(description="Language code.", examples=["en"])]
-Tags = Annotated[
-    tuple[str, ...],
-    BeforeValidator(
-        lambda given: [
-            tag for part in ([given] if isinstance(given, str) else given) for tag in part.split(",")
-        ]
-    ),
-]
+
+
+def _split(given: Any) -> Any:
+    """A list of names that may be one text, or several, with commas."""
+    parts = [given] if isinstance(given, str) else given
+    is_list = isinstance(parts, list) and all(isinstance(part, str) for part in parts)
+    return [name for part in parts for name in part.split(",")] if is_list else given
+
+
+Tags = Annotated[tuple[str, ...], BeforeValidator(_split)]
 """Names of elements, as a list or separated by commas."""
 Format = Annotated[Literal["text", "html", "xml"], BeforeValidator(lambda given: given or "text")]
 
@@ -319,6 +322,9 @@ def errors(*statuses: int, model: type[BaseModel] = ErrorAnswer) -> dict[int | s
 def body_of(model: type[BaseModel], *, with_file: bool = False) -> dict[str, Any]:
     """The request of a route that reads its body itself, JSON or a form, for ``openapi_extra=``."""
     schema: dict[str, Any] = model.model_json_schema()
+    for name, definition in schema.pop("$defs", {}).items():
+        reference = json.dumps({"$ref": f"#/$defs/{name}"})
+        schema = json.loads(json.dumps(schema).replace(reference, json.dumps(definition)))
     if with_file:
         schema["properties"]["file"] = {"type": "string", "format": "binary"}
         schema["required"] = ["file", *schema.get("required", [])]

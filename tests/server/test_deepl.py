@@ -115,6 +115,12 @@ def test_tags_have_the_roles_that_a_request_gives_them(
     assert served.post("/v2/translate", **body)["translations"][0]["text"] == expected
 
 
+@pytest.mark.parametrize("tags", [[1], 1, {"a": 1}])
+def test_tags_that_are_no_names_are_refused(served, tags: Any) -> None:
+    body = {"text": "o gato", "target_lang": "EN", "ignore_tags": tags}
+    assert served.refused("/v2/translate", 400, json=body).startswith("ignore_tags")
+
+
 @pytest.mark.parametrize(
     ("given", "options", "expected"),
     [

@@ -232,7 +232,11 @@ async def _finish(
         job.expires = time.monotonic() + DOWNLOAD_SECONDS
 
 
-@router.post("/v2/document/{number}", openapi_extra=schemas.body_of(schemas.DocumentRequest))
+@router.post(
+    "/v2/document/{number}",
+    openapi_extra=schemas.body_of(schemas.DocumentRequest),
+    responses=schemas.errors(404, model=schemas.DeepLErrorAnswer),
+)
 async def document_status(request: Request, service: SharedService, number: str) -> dict[str, Any]:
     """Return how far the translation of a document is."""
     given = await service.read(request, schemas.DocumentRequest)
@@ -244,7 +248,10 @@ async def document_status(request: Request, service: SharedService, number: str)
     "/v2/document/{number}/result",
     response_class=Response,
     openapi_extra=schemas.body_of(schemas.DocumentRequest),
-    responses={200: {"content": {"application/octet-stream": {}}}},
+    responses={
+        200: {"content": {"application/octet-stream": {}}},
+        **schemas.errors(404, model=schemas.DeepLErrorAnswer),
+    },
 )
 async def document_result(request: Request, service: SharedService, number: str) -> Response:
     """Fetch the translation of a document, once: it is deleted then."""

@@ -1,6 +1,7 @@
 """DeepL's routes for glossaries: v2 with one dictionary each, v3 with one for each pair of languages."""
 
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
@@ -57,7 +58,9 @@ def _about_first(glossary: StoredGlossary) -> dict[str, Any]:
     return {**about, **about.pop("dictionaries")[0], "ready": True}
 
 
-_ABOUT = {"v2": _about_first, "v3": _about}
+def _about_in(request: Request) -> Callable[[StoredGlossary], dict[str, Any]]:
+    """How the version of a route describes a glossary."""
+    return _about_first if request.scope["route"].path.startswith("/v2/") else _about
 
 
 @router.get("/v2/glossary-language-pairs")
@@ -85,20 +88,18 @@ async def create_multilingual(request: Request, service: SharedService) -> dict[
     return _about(service.glossaries.create(request.state.key, given.name, dictionaries))
 
 
-@router.get("/{version}/glossaries")
-async def list_all(
-    request: Request, service: SharedService, version: Literal["v2", "v3"]
-) -> dict[str, list[dict[str, Any]]]:
+@router.get("/v2/glossaries")
+@router.get("/v3/glossaries")
+async def list_all(request: Request, service: SharedService) -> dict[str, list[dict[str, Any]]]:
     """List the glossaries of the key, and the operator's."""
-    return {"glossaries": list(map(_ABOUT[version], service.glossaries.of(_owner(request, service))))}
+    return {"glossaries": list(map(_about_in(request), service.glossaries.of(_owner(request, service))))}
 
 
-@router.get("/{version}/glossaries/{name}")
-async def get(
-    request: Request, service: SharedService, version: Literal["v2", "v3"], name: str
-) -> dict[str, Any]:
+@router.get("/v2/glossaries/{name}")
+@router.get("/v3/glossaries/{name}")
+async def get(request: Request, service: SharedService, name: str) -> dict[str, Any]:
     """Describe a glossary."""
-    return _ABOUT[version](service.glossaries.find(name, _owner(request, service)))
+    return _about_in(request)(service.glossaries.find(name, _owner(request, service)))
 
 
 @router.get("/v2/glossaries/{name}/entries", response_class=Response)
