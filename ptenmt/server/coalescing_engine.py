@@ -5,9 +5,9 @@ wait in a queue; the next free thread takes the one that is due first, together 
 An idle thread waits a few milliseconds for more sentences to arrive after the first.
 
 What is due is decided by fair queueing (Golestani 1994): each client gets the same share of the time, whether
-it sends one request or many, and each of its requests the same part of it. A sentence is due at the cost, in
-tokens, that its request has had so far, plus its own. So short texts overtake long ones, but not for ever,
-since a request begins where the queue has arrived.
+it sends one request or many, and each of its requests the same part of it. A sentence is due at the cost that
+its request has had so far, plus its own. So short texts overtake long ones, but not for ever, since a request
+begins where the queue has arrived.
 """
 
 import math
@@ -39,13 +39,15 @@ GATHERING_SECONDS = 0.003
 _PACE_DECAY = 0.9
 """Smoothing factor of the estimated seconds per sentence."""
 _UNLIMITED = 10**9
-_MAX_SIZE = 32_768
-"""Source tokens times maximum length of a batch with several sentences: up to 0.2 s for a small model."""
+_MAX_SIZE = 65_536
+"""Source tokens times maximum length of a batch with several sentences: up to 0.3 s for a small model."""
 _BYTES_OF_ENTRY, _BYTES_OF_TOKEN = 2_000, 40
 """In the cache."""
 _SHARE_OF_ROOM = 3
 """How many times what is left of the queue a client may occupy, so that there is always room for another."""
-_LONGER = 2
+_MIN_COST = 256
+"""Of a sentence: without it short ones overtake so many ordinary ones that batches are small."""
+_LONGER = 3
 """The longest sentence of a batch has at most so many times the tokens of the one that is due, ..."""
 _SOME_TOKENS = 16
 """... or so many."""
@@ -78,8 +80,8 @@ class _QueuedSentence:
 
     @property
     def cost(self) -> int:
-        """Its tokens and at most those of its translation: what its search costs, with little error."""
-        return len(self.ids) + self.max_length
+        """Its tokens and at most those of its translation, beside a constant."""
+        return _MIN_COST + len(self.ids) + self.max_length
 
 
 class SearchCache:

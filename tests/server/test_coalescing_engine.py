@@ -132,8 +132,8 @@ def test_no_text_waits_for_ever_while_shorter_ones_come() -> None:
 def test_many_requests_of_a_client_get_no_more_than_one_of_another() -> None:
     with running() as requests:
         requests.occupy()
-        many = [requests.submit((1, 99), max_length=200, client="a") for _ in range(12)]
-        one = requests.submit(*((2, 99) for _ in range(4)), max_length=200, client="b")
+        many = [requests.submit((1, 99), max_length=400, client="a") for _ in range(12)]
+        one = requests.submit(*((2, 99) for _ in range(4)), max_length=400, client="b")
         requests.engine.gate.set()
         for wait in (*many, one):
             words(wait)
@@ -253,7 +253,7 @@ def test_long_sentences_come_in_small_batches() -> None:
     with running() as requests:
         requests.occupy()
         waits = [requests.submit(*((word, 998) for word in range(4)), max_length=9)]
-        waits.append(requests.submit(*((word, 50) for word in range(4, 8)), max_length=300))
+        waits.append(requests.submit(*((word, 50) for word in range(4, 8)), max_length=600))
         requests.engine.gate.set()
         for wait in waits:
             wait()
