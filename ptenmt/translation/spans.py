@@ -14,7 +14,7 @@ from typing import Literal
 from ptenmt.data.placeholders import find_entities
 from ptenmt.translation.word_alignment import words_of
 
-SpanKind = Literal["entity", "number", "unknown", "term", "emphasis", "casing"]
+SpanKind = Literal["entity", "number", "unknown", "term", "emphasis", "casing", "mark"]
 """``number``: an entity that is a number or a code, which models can mostly translate themselves;
 ``unknown``: one that is a word which the model cannot spell."""
 CARRIED: tuple[SpanKind, ...] = ("entity", "number", "unknown")
@@ -37,17 +37,21 @@ class Span:
     """Characters of the sentence as it was typed."""
     kind: SpanKind
     source: str
-    """What the model reads in its place; if empty, it is removed."""
+    """What the model reads in its place; if empty or a space, it is removed."""
     target: str | None = None
     """What stands in the translation in its place; None: what the model writes."""
     is_attached: bool = False
     """Whether what is removed has no space before it."""
 
     @property
+    def is_removed(self) -> bool:
+        """Whether the model reads nothing in its place."""
+        return not self.source.strip()
+
+    @property
     def is_aligned(self) -> bool:
         """Whether its place in the translation is that of the words that are aligned to it."""
-        is_removed = self.kind in CARRIED and not self.source
-        return is_removed or self.kind in ("term", "emphasis")
+        return (self.kind in CARRIED and self.is_removed) or self.kind in ("term", "emphasis")
 
     def contains(self, span: "Span") -> bool:
         """Whether another span lies in it."""
@@ -114,12 +118,12 @@ def placed(
                 if share >= _SURE_SHARE and row not in taken:
                     changed[row] = changed[row].upper()
             continue
-        rows = _rows_of(span.target, changed, shares, taken) if span.source else []
+        rows = [] if span.is_removed else _rows_of(span.target, changed, shares, taken)
         if rows:
             taken |= {*rows}
             changed[rows[0] : rows[-1] + 1] = [_at(rows, changed, span.target), *[""] * (len(rows) - 1)]
             continue
-        column = columns[0] if span.source else sum(end <= span.begin for end in ends)
+        column = sum(end <= span.begin for end in ends) if span.is_removed else columns[0]
         totals = gap_votes(words, source, weights, column)
         gap = max(compress(range(len(totals)), allowed), key=totals.__getitem__)
         before = inserted[gap] or "".join(changed[:gap])
@@ -130,6 +134,26 @@ def placed(
         is_joined = inserted[gap] and word[:1] and (word[0].isalnum() or word[0] in _OPENING)
         parts += [inserted[gap], f" {word}" if is_joined else word]
     return "".join(parts)
+
+
+def spaced_as_typed(sentence: str, spans: Iterable[Span], text: str) -> str:
+    """A translation in which entities that stand once have a space next to a word only where they had it."""
+    for span in spans:
+        target = span.target
+        if span.kind != "entity" or not target or text.count(target) != 1 or sentence.count(target) != 1:
+            continue
+        before, after = text.split(target)
+        left, right = sentence[: span.begin], sentence[span.end :]
+        if left[-1:].isalnum() and before[-2:-1].isalnum():
+            before = before.removesuffix(" ")
+        elif left[-1:] == " " and before[-1:].isalnum():
+            before += " "
+        if right[:1].isalnum() and after[1:2].isalnum():
+            after = after.removeprefix(" ")
+        elif right[:1] == " " and after[:1].isalnum():
+            after = f" {after}"
+        text = before + target + after
+    return text
 
 
 def gap_votes(
