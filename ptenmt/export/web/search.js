@@ -104,14 +104,23 @@ export class Search {
 /** The most probable allowed tokens, best first: {id, logProb}; of equal ones the lower id first. */
 function rank(logits, allowed, count) {
   const best = [];
+  let least = -Infinity; // of the best
   for (let id = 0; id < logits.length; id += 1) {
-    if (!allowed[id] || (best.length === count && logits[id] <= best[count - 1].logit)) continue;
+    const logit = logits[id];
+    if (!allowed[id] || logit <= least) continue;
     let place = best.length;
-    while (place > 0 && logits[id] > best[place - 1].logit) place -= 1;
-    best.splice(place, 0, { id, logit: logits[id] });
+    while (place > 0 && logit > logits[best[place - 1]]) place -= 1;
+    best.splice(place, 0, id);
     best.length = Math.min(best.length, count);
+    if (best.length === count) least = logits[best[count - 1]];
   }
+  const total = logSum(logits, allowed, logits[best[0]]);
+  return best.map((id) => ({ id, logProb: logits[id] - total }));
+}
+
+/** log Σ exp of the allowed logits, given the largest. */
+function logSum(logits, allowed, largest) {
   let total = 0;
-  for (let id = 0; id < logits.length; id += 1) if (allowed[id]) total += Math.exp(logits[id] - best[0].logit);
-  return best.map(({ id, logit }) => ({ id, logProb: logit - best[0].logit - Math.log(total) }));
+  for (let id = 0; id < logits.length; id += 1) if (allowed[id]) total += Math.exp(logits[id] - largest);
+  return largest + Math.log(total);
 }
