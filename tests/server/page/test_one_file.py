@@ -103,6 +103,41 @@ def test_a_long_text_can_be_stopped_and_goes_on(page: "Browser"):
     assert all(str(number) in page["target"].text for number in range(2, 18))
 
 
+def test_after_another_search_each_part_still_acts_once(page: "Browser"):
+    translated(page, SENTENCE)
+    page["tab-inside"].click()
+    page.until(lambda: page.all("#map td:not(.corner)"))
+    page["tab-translate"].click()
+    page["beams"].send_keys("Greedy")
+    page.until(lambda: page["copy"].is_displayed(), 60)
+    page["tab-inside"].click()
+    page.until(lambda: not page["inside-status"].text)
+    page.script("arguments[0].focus()", page.all("#map tr:nth-of-type(2) td")[0])
+    page.press("\ue014")  # →
+    assert page.script("return document.activeElement.cellIndex") == 2
+
+
+def test_ctrl_enter_goes_to_the_new_translation(page: "Browser"):
+    translated(page, SENTENCE)
+    page["source"].clear()
+    page["source"].send_keys("Ela não tem tempo", "\ue009", "\ue007")
+    page.until(lambda: "word" in (page.driver.switch_to.active_element.get_attribute("class") or ""), 60)
+    assert page["copy"].is_displayed()
+    assert page.driver.switch_to.active_element.text == page["target"].text.split()[0]
+
+
+def test_an_error_is_shown_until_the_text_changes(page: "Browser"):
+    page.script("window.post = Worker.prototype.postMessage")
+    page.script("Worker.prototype.postMessage = () => { throw Error('broken') }")
+    page.write("Ela vem.")
+    page.until(lambda: page["status"].text == "broken")
+    assert "error" in page["status"].get_attribute("class")
+    page.script("Worker.prototype.postMessage = window.post")
+    translated(page, SENTENCE)
+    assert page["status"].text == ""
+    assert "error" not in page["status"].get_attribute("class")
+
+
 def test_it_asks_nobody_for_anything(page: "Browser", file: Path):
     policy = page.all("meta[http-equiv=Content-Security-Policy]")[0].get_attribute("content")
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
