@@ -39,6 +39,7 @@ import typer
 from ptenmt.cli import options
 from ptenmt.cli.console import Screen, counted, load_tensorflow, model_label
 from ptenmt.cli.translation_job import Destination, TranslationJob, TranslationView, run_job
+from ptenmt.config import DecodingConfig
 from ptenmt.config.schema import MAX_ALTERNATIVES
 from ptenmt.data.readers import Lines, opened_lines
 from ptenmt.data.text import language_name
@@ -112,10 +113,7 @@ def translate(
     decoding = options.chosen_decoding(directory.config().decoding, overrides, flags)
     part = None if shard is None else _part(shard, input_file, output_file, skip_invalid=skip_invalid)
 
-    def load() -> tuple[TrainedModel, Translator]:
-        trained, translator = _load(screen, directory, checkpoint, engine, device, threads)
-        return trained, translator.with_glossary(terms).with_options(**asdict(decoding))
-
+    load = partial(_load, screen, directory, checkpoint, engine, device, threads, decoding, terms)
     if output_folder is not None:
         _translate_documents(screen, texts, input_file, output_folder, lambda: load()[1])
         return
@@ -124,8 +122,6 @@ def translate(
         destination.warn_of_leftover(screen)
         trained, translator = load()
         screen.name_model(model_label(trained))
-        if as_json:
-            _warn_of_no_calibration(screen, translator, directory)
         num_best = decoding.num_hypotheses
         job = TranslationJob(
             translator=translator,
@@ -136,11 +132,13 @@ def translate(
             as_json=as_json,
             num_rows=alternatives or (num_best if n_best or num_best > 1 else 0),
         )
+        if as_json:
+            _warn_of_no_calibration(screen, translator, directory)
         is_typed = not texts and input_file is None and sys.stdin.isatty()
         if is_typed and sys.stderr.isatty() and (interactive or not (output_file or as_json)):
             _converse(screen, job)
-            return
-        _translate_lines(screen, job, lines, destination, is_typed, context, part)
+        else:
+            _translate_lines(screen, job, lines, destination, is_typed, context, part)
 
 
 def _refuse_together(
@@ -209,13 +207,21 @@ def _part(
 
 
 def _load(
-    screen: Screen, run: Run, checkpoint: Choice, engine: EngineName, device: str, threads: int | None
+    screen: Screen,
+    run: Run,
+    checkpoint: Choice,
+    engine: EngineName,
+    device: str,
+    threads: int | None,
+    decoding: DecodingConfig,
+    glossary: Glossary | None = None,
 ) -> tuple[TrainedModel, Translator]:
     """Load a run to translate, as the options say."""
     trained = TrainedModel.load(run, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
     if uses_keras(engine, trained.config):
         load_tensorflow(screen)
-    return trained, Translator.from_trained_model(trained, engine, device=device, threads=threads)
+    translator = Translator.from_trained_model(trained, engine, device=device, threads=threads)
+    return trained, translator.with_glossary(glossary).with_options(**asdict(decoding))
 
 
 def _translate_lines(
@@ -288,9 +294,9 @@ def backtranslate(
     hint = "save the file as UTF-8, or leave out such lines with --skip-invalid"
     with opened_lines(input_file, skip_invalid=skip_invalid, hint=hint) as lines, destination.locked():
         destination.warn_of_leftover(screen)
-        trained, translator = _load(screen, directory, checkpoint, engine, device, threads)
+        trained, translator = _load(screen, directory, checkpoint, engine, device, threads, decoding)
         job = BackTranslation(
-            translator=translator.with_options(**asdict(decoding)),
+            translator=translator,
             weights=trained.info.checksum,
             max_words=max_words,
             min_score=min_score,
