@@ -107,7 +107,6 @@ def serve(
     from ptenmt.server.service import Service
 
     say, warn = _speakers(screen, log_format)
-    threads = threads or available_cores()
     trained = _trained_models(runs, checkpoint, warn)
     decodings = _decodings(trained, overrides, beam_size)
     service = Service(
@@ -120,7 +119,7 @@ def serve(
             file_megabytes=max_file,
         ),
         Keys(keys, requests_per_minute, characters_per_day),
-        threads=threads,
+        threads=threads or available_cores(),
         glossaries={file.stem: Glossary.read(file) for file in glossary or ()},
         glossary_folder=glossaries,
         cache_bytes=1_000_000 * cache,
@@ -153,7 +152,7 @@ def _models(
     decodings: Sequence[DecodingConfig],
     checkpoint: Choice,
     device: str,
-    threads: int,
+    threads: int | None,
     max_memory: float | None,
     *,
     pivots: bool,
