@@ -50,7 +50,8 @@ _EMOJI = "[\u203c\u2049\u2139\u2190-\u21ff\u231a-\u27bf\u2934-\u2b55\U0001f000-\
 _EMOJI_CHANGED = f"{_EMOJI}[\ufe0f\U0001f3fb-\U0001f3ff]*"  # variation selector, skin tones
 _ENTITIES = (
     ADDRESS,
-    r"`[^`\n]{1,200}`|\{%[^{}\n]{0,200}%\}",  # code; {% tag %}
+    r"\A {0,3}```[^`\n]*(?:\n(?s:.*))?\Z",  # a code fence, or its first line
+    r"(?<!`)(?P<ticks>`+)(?!`)[^\n]{1,200}?(?<!`)(?P=ticks)(?!`)|\{%[^{}\n]{0,200}%\}",  # code; {% tag %}
     r"\{\{[^{}\n]{0,80}\}\}|\$\{[^{}\n]{0,80}\}|\$?\{[^{}\s]{0,40}\}",  # {{ name }}, ${name}, {name}
     r"&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[A-Za-z]\w{1,30});",  # &nbsp;
     r"(?<![\d%])%(?:\d+\$|\(\w+\))?[-+0#]?\d*(?:\.\d+)?[sdifgxXu@](?!\w)",  # %s, %1$s, %(name)s, %.2f

@@ -18,6 +18,8 @@ from ptenmt.data.readers import SentencePair
 from ptenmt.data.text import lowers_typed
 from ptenmt.errors import OnProgress
 from ptenmt.evaluation.error_analysis import max_repeats
+from ptenmt.evaluation.meaning import meaning_cases
+from ptenmt.evaluation.minimal_pairs import LANGUAGES
 from ptenmt.evaluation.systems import Reliability, System
 from ptenmt.evaluation.test_set import TestSet
 from ptenmt.scores import MetricName, Scorer
@@ -115,6 +117,14 @@ class _Cases:
             yield _share("no loops", 0.99, self._loops())
             for name, change in (("capitals", str.upper), ("Title Case", capitalized)):
                 yield self._score(f"{name}: chrF", "chrF", self._translate(map(change, self._sources)), -2)
+        if self._translator.config.data.languages == LANGUAGES:
+            for name, meant in meaning_cases().items():
+                translations = self._translate(case.source for case in meant)
+                kept = (
+                    (case.source, translation, case.is_kept(translation))
+                    for case, translation in zip(meant, translations, strict=True)
+                )
+                yield _share(name, 0.95, kept)
         translations = self._translate(_WITHOUT_WORDS)
         unchanged = (
             (text, translation, text == translation)

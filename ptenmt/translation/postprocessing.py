@@ -12,7 +12,7 @@ from ptenmt.tokenizers.words import WordTokenizer
 from ptenmt.translation.engine import Hypothesis
 from ptenmt.translation.safeguards import Safeguard, own_methods
 from ptenmt.translation.sentence import SegmentedText, Sentence
-from ptenmt.translation.spans import CARRIED, placed, source_text
+from ptenmt.translation.spans import CARRIED, placed, source_text, spaced_as_typed
 from ptenmt.translation.word_alignment import word_weights, words_of
 
 
@@ -109,10 +109,10 @@ class Postprocessor:
         """The text of a hypothesis with the entities, terms and capitals of the sentence."""
         if sentence.is_blank:
             return sentence.text
-        if not sentence.spans:
-            return text
         for restore in self._restores:
             text = restore(sentence, text)
+        if not sentence.spans:
+            return text
         source, aligned = source_text(sentence.original, sentence.spans)
         if sentence.target_prefix:  # which may have some already
             aligned = [
@@ -129,7 +129,8 @@ class Postprocessor:
             )
             text = placed(words, source_words, weights, aligned)
         masked = {ord(span.source): span.target for span in sentence.spans if span.source in PLACEHOLDERS}
-        return text.translate(masked) if masked else text
+        text = text.translate(masked) if masked else text
+        return spaced_as_typed(sentence.original, sentence.spans, text)
 
     def n_best(self, source: str, text: SegmentedText) -> list[Translation]:
         """The n-best list of a translated text: as long as that of the sentence with the most hypotheses.

@@ -24,6 +24,12 @@ from ptenmt.translation.spans import source_text
 
 _ELLIPSIS = re.compile(r"…[\"'”’»)]*\s+(?=[\"'“‘«(]*[A-ZÀ-Þ])")
 """Ends a sentence before a capital; sentencex knows three full stops only."""
+_ABBREVIATION_END = re.compile(
+    r"\b(?:sécs?|págs?|caps?|vols?|núm|nr|n|av|aprox|tels?|ref|máx|mín|r)\.\s*$", re.IGNORECASE
+)
+"""What sentencex takes for the end of a Portuguese sentence."""
+_FENCE = re.compile(r" {0,3}```[^`]*$")
+"""The first or last line of a code fence."""
 _LABEL = re.compile(r"\(?[A-Za-z]\)\s+(?=\S)")
 _CLAUSE_END = re.compile(r"[,;:.!?…)–—](?=\s)")
 _WHITE_SPACE = re.compile(r"\s+")
@@ -246,9 +252,9 @@ class TextEncoder:
         """The sentences, at least one, each with the white space before it; and that after the last."""
         if is_line:
             return _with_edges([text])
+        lines = _lines(text)
         if not self._options.split_sentences:
-            return _with_edges(text.splitlines(keepends=True))
-        lines = text.splitlines(keepends=True)
+            return _with_edges(lines)
         parts = [part for line in lines for part in self._sentences_of_line(line)]
         sentences, after = _with_edges(parts)
         return [_without_label(*sentence) for sentence in sentences], after
@@ -257,12 +263,17 @@ class TextEncoder:
         """The sentences of a line, each with the white space around it."""
         import sentencex
 
+        if _FENCE.match(line):
+            yield line
+            return
         readable = _UNREADABLE.sub(" ", line)
         start = end = 0
         for last in [*(ellipsis.end() for ellipsis in _ELLIPSIS.finditer(line)), len(line)]:
             for part in sentencex.segment(self._source_language, readable[end:last]):
                 end += len(part)
-                if part[-1:].isspace() or end == last:  # no sentence ends inside d.C. or 2.ª
+                is_abbreviation = self._source_language == "pt" and _ABBREVIATION_END.search(part)
+                # No sentence ends inside d.C. or 2.ª.
+                if (part[-1:].isspace() and not is_abbreviation) or end == last:
                     yield line[start:end]
                     start = end
 
@@ -270,6 +281,18 @@ class TextEncoder:
         """Whether a text without entities has a letter of the source language."""
         scripts = self._tokenizers.source.scripts
         return any(char.isalpha() and script_of(char) in scripts for char in text)
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text; those of a code fence are one."""
+    lines = text.splitlines(keepends=True)
+    fences = [row for row, line in enumerate(lines) if _FENCE.match(line)]
+    joined: list[str] = []
+    num_done = 0
+    for first, last in zip(fences[::2], fences[1::2], strict=False):
+        joined += [*lines[num_done:first], "".join(lines[first : last + 1])]
+        num_done = last + 1
+    return joined + lines[num_done:]
 
 
 def _without_label(before: str, sentence: str) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from typing import Literal
 from ptenmt.data.placeholders import find_entities
 from ptenmt.translation.word_alignment import words_of
 
-SpanKind = Literal["entity", "number", "unknown", "term", "emphasis", "casing"]
+SpanKind = Literal["entity", "number", "unknown", "term", "emphasis", "casing", "mark"]
 """``number``: an entity that is a number or a code, which models can mostly translate themselves;
 ``unknown``: one that is a word which the model cannot spell."""
 CARRIED: tuple[SpanKind, ...] = ("entity", "number", "unknown")
@@ -37,17 +37,21 @@ class Span:
     """Characters of the sentence as it was typed."""
     kind: SpanKind
     source: str
-    """What the model reads in its place; if empty, it is removed."""
+    """What the model reads in its place; if empty or a space, it is removed."""
     target: str | None = None
     """What stands in the translation in its place; None: what the model writes."""
     is_attached: bool = False
     """Whether what is removed has no space before it."""
 
     @property
+    def is_removed(self) -> bool:
+        """Whether the model reads nothing in its place."""
+        return not self.source.strip()
+
+    @property
     def is_aligned(self) -> bool:
         """Whether its place in the translation is that of the words that are aligned to it."""
-        is_removed = self.kind in CARRIED and not self.source
-        return is_removed or self.kind in ("term", "emphasis")
+        return (self.kind in CARRIED and self.is_removed) or self.kind in ("term", "emphasis")
 
     def contains(self, span: "Span") -> bool:
         """Whether another span lies in it."""
@@ -99,7 +103,7 @@ def placed(
     for span in spans:
         if span.target is None:
             placement.put_in_capitals(span)
-        elif not span.source or not placement.replace(span, span.target):
+        elif span.is_removed or not placement.replace(span, span.target):
             placement.insert(span, span.target)
     return placement.text()
 
@@ -146,10 +150,10 @@ class _Placement:
 
     def insert(self, span: Span, target: str) -> None:
         """Put what becomes of a span into the gap between words that has the most votes."""
-        if span.source:
-            column = self._columns(span)[0]
-        else:
+        if span.is_removed:
             column = sum(end <= span.begin for end in self._source_ends)
+        else:
+            column = self._columns(span)[0]
         votes = gap_votes(self._words, self._source, self._weights, column)
         gap = max(self._gaps, key=votes.__getitem__)
         before = self._inserted[gap] or "".join(self._changed[:gap])
@@ -176,6 +180,26 @@ class _Placement:
         """How much each word of the translation attends to a span."""
         columns = self._columns(span)
         return [sum(of_word[column] for column in columns) for of_word in self._weights]
+
+
+def spaced_as_typed(sentence: str, spans: Iterable[Span], text: str) -> str:
+    """A translation in which entities that stand once have a space next to a word only where they had it."""
+    for span in spans:
+        target = span.target
+        if span.kind != "entity" or not target or text.count(target) != 1 or sentence.count(target) != 1:
+            continue
+        before, after = text.split(target)
+        left, right = sentence[: span.begin], sentence[span.end :]
+        if left[-1:].isalnum() and before[-2:-1].isalnum():
+            before = before.removesuffix(" ")
+        elif left[-1:] == " " and before[-1:].isalnum():
+            before += " "
+        if right[:1].isalnum() and after[1:2].isalnum():
+            after = after.removeprefix(" ")
+        elif right[:1] == " " and after[:1].isalnum():
+            after = f" {after}"
+        text = before + target + after
+    return text
 
 
 def gap_votes(

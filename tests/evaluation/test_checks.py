@@ -15,6 +15,7 @@ from ptenmt.data.readers import demo_pairs
 from ptenmt.errors import ConfigError
 from ptenmt.evaluation import EvaluationFiles, evaluate
 from ptenmt.evaluation.checks import Check, run_checks
+from ptenmt.evaluation.meaning import meaning_cases
 from ptenmt.evaluation.report import report_text
 from ptenmt.evaluation.systems import Reliability
 from ptenmt.evaluation.tables import checks_table
@@ -36,9 +37,11 @@ NAMES = [
     "no loops",
     "capitals: chrF",
     "Title Case: chrF",
+    *meaning_cases(),
     "texts without words, unchanged",
     "ECE of confidences",
 ]
+COPIED = ["templates and HTML entities"]  # expected are English words next to a tag
 SAMPLE = Check(
     name="no loops", num_cases=200, num_passed=199, value=0.995, threshold=0.99, examples=[("o", "a a a")]
 )
@@ -47,7 +50,7 @@ SAMPLE = Check(
 @pytest.fixture(scope="module")
 def tokenizers() -> TokenizerPair:
     texts = [source for source, _ in demo_pairs("validation")]
-    texts += [*map(str.upper, texts), "0123456789 @#%{}_$/:?="]
+    texts += [*map(str.upper, texts), '0123456789 @#%{}_$/:?=()"«»“”']
     options = TokenizerConfig(kind="sentencepiece", vocabulary_size=500)
     return build_tokenizers(options, [(text, text) for text in texts], ("pt", "en"))
 
@@ -72,7 +75,7 @@ def failing(tokenizers: TokenizerPair) -> Callable[..., list[str]]:
 
 
 def test_a_faithful_copy_passes(failing: Callable[..., list[str]]) -> None:
-    assert failing() == []
+    assert failing() == COPIED
 
 
 def test_every_fault_is_found(failing: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,14 +86,22 @@ def test_every_fault_is_found(failing: Callable[..., list[str]], monkeypatch: py
         return text if " " in text else " ".join([text] * 5)
 
     assert "entities, exactly once" in failing(without_entities, safeguards=False)
-    assert failing(looping) == ["no loops"]
-    assert failing(lambda text: text.split(". ")[0], split_sentences=False) == [NAMES[0]]
+    assert failing(looping) == ["no loops", "quotation marks that pair", *COPIED]
+    assert failing(lambda text: text.split(". ")[0], split_sentences=False) == [NAMES[0], *COPIED]
     assert "capitals: chrF" in failing(lambda text: "x" if text.isupper() else text, safeguards=False)
     with monkeypatch.context() as patch:
         patch.setattr(Glossary, "find", lambda *_: iter([((0, 1), "Zpart0")]))
         assert "no terms inside words" in failing()
     monkeypatch.setattr("ptenmt.translation.segmentation.TextEncoder._has_words", lambda *_: True)
     assert "texts without words, unchanged" in failing(lambda text: text if " " in text else "a b")
+
+
+def test_each_check_of_meaning_can_fail(failing: Callable[..., list[str]]) -> None:
+    assert set(meaning_cases()) <= set(failing(lambda text: f'{text[:-1]} "', safeguards=False))
+    assert sum(map(len, meaning_cases().values())) >= 200
+    case = meaning_cases()["hours"][0]
+    assert all(map(case.is_kept, ["The shop opens at 9:00.", "It opens at 9 a.m. every day."]))
+    assert not any(map(case.is_kept, ["It opens at 9h.", "It opens at 19:00.", 'It opens at 9:00".']))
 
 
 def test_screen_and_reports_have_the_table() -> None:

@@ -88,7 +88,15 @@ def test_every_line_end_separates_sentences_and_stays(end: str):
 
 @pytest.mark.parametrize(
     "text",
-    ["Nasceu em 50 d.C., em Roma.", "A 2.ª vez.", "É o Sr. Silva.", "Custa 1.5 e 2.000.", "eu… não sei"],
+    [
+        "Nasceu em 50 d.C., em Roma.",
+        "A 2.ª vez.",
+        "É o Sr. Silva.",
+        "Custa 1.5 e 2.000.",
+        "O cap. III, do séc. XX.",
+        "Av. Brasil, n. 3",
+        "eu… não sei",
+    ],
 )
 def test_no_sentence_ends_inside_these(text: str):
     assert texts(cut(text)) == [text]

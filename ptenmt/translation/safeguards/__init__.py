@@ -14,6 +14,7 @@ from ptenmt.translation.safeguards.glossary import Glossary, Terms
 from ptenmt.translation.safeguards.languages import Languages
 from ptenmt.translation.safeguards.loops import Loops
 from ptenmt.translation.safeguards.protocol import Safeguard, own_methods
+from ptenmt.translation.safeguards.quotes import Quotes
 
 __all__ = ["Safeguard", "own_methods", "safeguards_of"]
 
@@ -34,5 +35,5 @@ def safeguards_of(
     if glossary is not None:
         safeguards.append(Terms(glossary))
     if config.decoding.safeguards:
-        safeguards.append(Capitals(tokenizers.source, config))
+        safeguards += [Capitals(tokenizers.source, config), Quotes(tokenizers.source)]
     return safeguards

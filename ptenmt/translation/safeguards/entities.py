@@ -60,7 +60,13 @@ class Entities(Safeguard):
         masked: list[str] = []
         for begin, end, kind, written in self._carried(sentence.original):
             original, source = sentence.original[begin:end], ""
-            if self._has_placeholders and (written in masked or len(masked) < len(PLACEHOLDERS)):
+            if (
+                kind == "entity"
+                and begin
+                and sentence.original[begin - 1 : end + 1 : end - begin + 1].isalpha()
+            ):
+                source = " "  # it separates two words, such as <br>
+            elif self._has_placeholders and (written in masked or len(masked) < len(PLACEHOLDERS)):
                 if written not in masked:
                     masked.append(written)
                 source = PLACEHOLDERS[masked.index(written)]
@@ -68,8 +74,8 @@ class Entities(Safeguard):
                 source = original
             spans.append(Span(begin, end, kind, source, written))
         sentence.spans = tuple(sorted([*sentence.spans, *spans], key=lambda span: span.begin))
-        if any(span.source for span in spans):
-            with_scores = any(span.source and span.kind != "number" for span in spans)
+        if not all(span.is_removed for span in spans):
+            with_scores = any(not span.is_removed and span.kind != "number" for span in spans)
             sentence.search = self._n_best._replace(with_scores=with_scores)
 
     def _carried(self, text: str) -> list[tuple[int, int, SpanKind, str]]:
@@ -81,11 +87,13 @@ class Entities(Safeguard):
         for quantity in quantities(text, self._languages):
             # Where there are no placeholders the model would read it, and lose its size.
             parts.append((*quantity[:2], "number" if self._has_placeholders else "entity", quantity.target))
-        for word in _unknown_words(text, self._spelled):
-            parts.append((*word.span(), "unknown", word[0]))
+        unknown = _unknown_words(text, self._spelled)
         for entity, written in entities_in_notation(text, self._languages):
-            is_number = _NUMBER_OR_CODE.fullmatch(entity[0]) is not None
+            is_read = self._has_placeholders or not any(word[0] in entity[0] for word in unknown)
+            is_number = is_read and _NUMBER_OR_CODE.fullmatch(entity[0])
             parts.append((*entity.span(), "number" if is_number else "entity", written))
+        for word in unknown:
+            parts.append((*word.span(), "unknown", word[0]))
         chosen: list[tuple[int, int, SpanKind, str]] = []
         for part in sorted(parts, key=lambda part: (part[0], -part[1])):
             if not chosen or part[0] >= chosen[-1][1]:
@@ -97,14 +105,14 @@ class Entities(Safeguard):
 
         Not after a target prefix, which may have entities, and not with sampling.
         """
-        disturbs = any(span.kind != "number" and span.source for span in _carried(sentence))
+        disturbs = any(span.kind != "number" and not span.is_removed for span in _carried(sentence))
         if not disturbs or sentence.target_prefix or self._is_sampled:
             return None
         return _without_entities(sentence, self._greedy)
 
     def after(self, sentence: Sentence) -> Sentence:
         """The sentence, hypotheses that have its entities first; or its rival; or without, to be searched."""
-        carried = [span for span in _carried(sentence) if span.source]
+        carried = [span for span in _carried(sentence) if not span.is_removed]
         if not carried:
             return sentence
         text, _ = source_text(sentence.original, sentence.spans)
@@ -128,7 +136,10 @@ def _carried(sentence: Sentence) -> list[Span]:
 
 def _without_entities(sentence: Sentence, search: Search) -> Sentence:
     """The sentence to be searched without any entity; its translation gets them in the end."""
-    spans = [replace(span, source="") if span.kind in CARRIED else span for span in sentence.spans]
+    spans = [
+        replace(span, source="") if span.kind in CARRIED and not span.is_removed else span
+        for span in sentence.spans
+    ]
     return replace(
         sentence, spans=tuple(spans), text="", ids=[], hypotheses=(), search=search, rivals={}, previous=None
     )
@@ -175,7 +186,11 @@ def _spelled(tokenizer: Tokenizer, languages: Sequence[str]) -> frozenset[str] |
     letters = tokenizer.frequent_characters
     for own in map(alphabet, languages):
         letters |= tokenizer.characters if own is None else tokenizer.characters & own
-    return letters | {char for char in tokenizer.characters if not char.isalpha()}
+    return letters | {
+        char
+        for char in tokenizer.characters
+        if not (char.isalpha() or (unicodedata.category(char) in _SPELLED_SIGNS and not char.isascii()))
+    }
 
 
 def _unknown_words(text: str, spelled: frozenset[str] | None) -> list[re.Match[str]]:

@@ -34,12 +34,16 @@ _ROMAN = r"\b(?=[MDCLXVI])M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I
 _ROMAN_DIGITS = {"M": 1000, "D": 500, "C": 100, "L": 50, "X": 10, "V": 5, "I": 1}
 _SCALED = re.compile(rf"({NUMBER})[ \u00a0]({'|'.join(_SCALES)})(?!\w)(?:( de)(?= \w))?")
 _SCALED_NUMERAL = re.compile(
-    rf"\b({'|'.join(_NUMERALS)})[ \u00a0]({_LONG_SCALE})(?!\w)(?: de(?= \w))?", re.IGNORECASE
+    rf"\b({'|'.join(_NUMERALS)})[ \u00a0](?:({_LONG_SCALE})(?!\w)|({'|'.join(_SCALES)}) e meio\b)"
+    r"(?: de(?= \w))?",
+    re.IGNORECASE,
 )
 _MEASURE = re.compile(rf"({NUMBER})[ \u00a0]({_UNITS})(?![\w'’-])")
-_HOUR = re.compile(r"(?<=às )\d{1,2}h(?!\w)|(?<=(?:das|até) )\d{1,2}h(?!\w)|(?<=pelas )\d{1,2}h(?!\w)")
-_CENTURIES = re.compile(rf"(?i:\bséculos?) (?:{_ROMAN})(?:(?:, | e | a | ao |[-–]){_ROMAN})*")
-_CENTURY = re.compile(rf"\bséc\. ({_ROMAN})")
+_HOUR = re.compile(r"\b(?:às|das|até|pelas|(?:entre|e|para|desde) as) (\d{1,2}) ?h(?!\w)", re.IGNORECASE)
+_CENTURIES = re.compile(rf"(?i:\bséculos?|\bsécs\.) (?:{_ROMAN})(?:(?:, | e | a | ao |[-–]){_ROMAN})*")
+_CENTURY = re.compile(
+    rf"\b(?:séc\.|(?i:século)(?= \d| \w+ [ad]\.C)) ({_ROMAN}|\d{{1,2}}\b)(?: ([ad])\.[ ]?C\b\.?)?"
+)
 _REGNAL = re.compile(rf"{_ROMAN}(?<=\w\w)|(?<=[a-zà-ÿ] )[IVX]\b(?![.’'-]?\w)")
 _NUMBERED = re.compile(rf"\b([nN])\.?[ºo°]\.?[ \u00a0]?({NUMBER})")
 
@@ -71,16 +75,18 @@ def _all_quantities(text: str) -> Iterator[Quantity]:
     for match in _SCALED.finditer(text):
         yield Quantity(*match.span(), _scaled(in_notation(match[1], _LANGUAGES), _SCALES[match[2]]))
     for match in _SCALED_NUMERAL.finditer(text):
-        words = f"{_NUMERALS[match[1].lower()]} {_SCALES[match[2].lower()]}"
+        half = " and a half" if match[3] else ""
+        words = f"{_NUMERALS[match[1].lower()]}{half} {_SCALES[(match[2] or match[3]).lower()]}"
         yield Quantity(*match.span(), words.capitalize() if match[0][0].isupper() else words)
     for match in _MEASURE.finditer(text):
         yield Quantity(*match.span(), f"{in_notation(match[1], _LANGUAGES)} {match[2].replace('º', '°')}")
     for match in _HOUR.finditer(text):
-        yield Quantity(*match.span(), f"{match[0].removesuffix('h')}:00")
+        yield Quantity(match.start(1), match.end(), f"{match[1]}:00")
     for match in _NUMBERED.finditer(text):
         yield Quantity(*match.span(), f"No. {in_notation(match[2], _LANGUAGES)}")
     for match in _CENTURY.finditer(text):
-        yield Quantity(*match.span(), f"{_ordinal(match[1])} century")
+        era = {None: "", "a": " BC", "d": " AD"}[match[2]]
+        yield Quantity(*match.span(), f"{_ordinal(match[1])} century{era}")
     for centuries in _CENTURIES.finditer(text):
         for match in re.finditer(_ROMAN, centuries[0]):
             begin, end = (centuries.start() + place for place in match.span())
@@ -100,8 +106,11 @@ def _scaled(number: str, scale: str) -> str:
     return f"{number[: digits.start()]}{int(value):,}{number[digits.end() :]}"
 
 
-def _ordinal(roman: str) -> str:
-    values = [_ROMAN_DIGITS[digit] for digit in roman]
+def _ordinal(numeral: str) -> str:
+    """The ordinal of a Roman numeral, or of digits."""
+    if numeral.isdecimal():
+        return in_notation(f"{numeral}º", _LANGUAGES)
+    values = [_ROMAN_DIGITS[digit] for digit in numeral]
     total = sum(
         -value if value < following else value
         for value, following in zip(values, [*values[1:], 0], strict=True)

@@ -1,0 +1,75 @@
+"""Quotation marks pair, and entities keep the spaces around them."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from scripted import TextEngine
+
+from ptenmt.config import AugmentConfig, Config, DataConfig, DecodingConfig, TokenizerConfig
+from ptenmt.data.augmentation import tokenizer_symbols
+from ptenmt.data.readers import demo_pairs
+from ptenmt.tokenizers import build_tokenizers
+from ptenmt.translation import Translator
+
+Translate = Callable[[str, Callable[[str], str]], str]
+
+
+@pytest.fixture(scope="module", params=[0.0, 0.5], ids=["without placeholders", "with placeholders"])
+def translate(request: pytest.FixtureRequest) -> Translate:
+    """Translate a text by a script, with a model that spells common quotation marks only."""
+    data = DataConfig(source="demo", augment=AugmentConfig(placeholders=request.param))
+    config = Config(data=data, tokenizer=TokenizerConfig(kind="sentencepiece", vocabulary_size=200))
+    texts = [*(source for source, _ in demo_pairs("validation")), *['“”«»"’,.?!:;%{}'] * 100]
+    tokenizers = build_tokenizers(
+        config.tokenizer, [(text, text) for text in texts], ("pt", "en"), tokenizer_symbols(data)
+    )
+    config = replace(config, decoding=DecodingConfig(beam_size=1))
+
+    def translated(text: str, script: Callable[[str], str]) -> str:
+        engine = TextEngine(tokenizers, lambda sentence: [script(sentence)])
+        return Translator(engine, tokenizers, config).translate(text)[0].text
+
+    return translated
+
+
+@pytest.mark.parametrize(
+    ("source", "written", "expected"),
+    [
+        ("«Olá», disse ela.", '"Olá"," disse ela.', '"Olá," disse ela.'),
+        ("“Quem é?”, disse ela.", "“Quem é?”,’ disse ela.", "“Quem é?” disse ela."),
+        ("Ela diz «o gato».", 'Ela diz “o gato".', "Ela diz “o gato”."),
+        ("Ela diz “o gato”.", "Ela diz ”o gato“.", "Ela diz “o gato”."),
+        ('Ela diz "o gato".', 'Ela diz "o gato".', 'Ela diz "o gato".'),
+        ("«O gato “preto”.»", "“O gato preto.””", "“O gato preto.””"),
+        ("«O gato “preto”.»", '"O gato “preto”."', '"O gato “preto”."'),
+        ("‹Olá› e „olá“", "", "“Olá” e “olá”"),
+        ('O gato "é o rei.', 'O gato "é ”o rei.', 'O gato "é ”o rei.'),
+        ('"a","b" e c', "", '"a","b" e c'),
+    ],
+)
+def test_quotation_marks_pair(translate: Translate, source: str, written: str, expected: str) -> None:
+    assert translate(source, lambda sentence: written or sentence) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "change"),
+    [
+        ("{% if %}Olá, gato", lambda text: text.replace("❶O", "❶ O")),
+        ("O gato{% endif %} e o rei", lambda text: text.replace("❶", " ❶")),
+        ("O gato {nome} dorme", lambda text: text.replace(" ❶ ", "❶")),
+        ("O gato<br>O rei", str),
+        ("O gato&nbsp;preto", str),
+    ],
+)
+def test_entities_have_the_spaces_of_the_source(
+    translate: Translate, text: str, change: Callable[[str], str]
+) -> None:
+    assert translate(text, change) == text
+
+
+def test_code_fences_stay_as_they_are(translate: Translate) -> None:
+    text = "O gato.\n```python\nprint('o gato')\n\n  x = 1\n```\nO rei.\n```\n"
+    lowered = text.replace("O gato.", "o gato.").replace("O rei.", "o rei.")
+    assert translate(text, lambda sentence: sentence.replace("O ", "o ")) == lowered
+    assert translate("O gato ```make test``` e ``a`b``.", str) == "O gato ```make test``` e ``a`b``."
