@@ -16,6 +16,7 @@ import json
 import logging
 import os
 import platform
+import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -417,6 +418,25 @@ def list_runs(on_unreadable: Callable[[str], None] = lambda _reason: None) -> li
         except RunError as error:
             on_unreadable(error.message)
     return [run for _, run in sorted(runs, key=lambda dated: dated[0], reverse=True)]
+
+
+@contextmanager
+def new_run(name: str | Path, option: str) -> Iterator[tuple[Run, Run]]:
+    """Write a new run whole or not at all; yields the run, and where to write it until it is complete.
+
+    Raises RunError if it exists, naming the ``option`` that chooses another; OutputError.
+    """
+    run = Run(run_path(name))
+    run.check_writable()
+    if run.path.exists():
+        raise RunError(f"{run.path} exists already", f"choose another name with {option}")
+    unfinished = Run(run.path.absolute().with_name(f".{run.name}.{os.getpid()}.new"))
+    try:
+        yield run, unfinished
+        with output_errors(f"write {run.path}"):
+            unfinished.path.rename(run.path)
+    finally:
+        shutil.rmtree(unfinished.path, ignore_errors=True)
 
 
 def set_aside(run: Run) -> Path:
