@@ -83,7 +83,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
     _, *declared = signature.parameters.values()
     *added, _ = inspect.signature(run).parameters.values()
-    run.__signature__ = signature.replace(parameters=declared + added)
+    run.__signature__ = signature.replace(parameters=declared + added)  # type: ignore[attr-defined]
     run.__name__, run.__doc__ = function.__name__, text
     return run
 

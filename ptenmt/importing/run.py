@@ -14,7 +14,7 @@ from ptenmt.importing.ctranslate2 import read_ctranslate2
 from ptenmt.importing.foreign import ForeignModel
 from ptenmt.importing.marian import read_hugging_face, read_npz
 from ptenmt.importing.tensors import most_unpacked, reading
-from ptenmt.runs import SEARCH_FACTS, Run, new_run
+from ptenmt.runs import SEARCH_FACTS, Run, run_path, written_whole
 from ptenmt.runs.weights import write_weights
 
 _KNOWN = (
@@ -53,8 +53,8 @@ def import_model(
         RunError: The run exists.
         OutputError: The run cannot be written.
     """
-    path = Path(path).expanduser()
-    with new_run(run, "--run") as (imported, unfinished), _opened(path) as folder:
+    path, target = Path(path).expanduser(), Run(run_path(run))
+    with written_whole(target, "--run") as new, _opened(path) as folder:
         model = read_model(folder)
         languages = model.languages or ("pt", "en")
         tokenizer, tokenizers = model.tokenizers(tag)
@@ -87,10 +87,10 @@ def import_model(
             "parameters": sum(array.size for array in weights.values()),
             **{name: model.exported[name] for name in SEARCH_FACTS if name in model.exported},
         }
-        unfinished.write(config, facts)
-        tokenizers.save(unfinished.tokenizer_folder)
-        write_weights(unfinished.weights_folder / "best.safetensors", weights, config, step=0)
-    return imported
+        new.write(config, facts)
+        tokenizers.save(new.tokenizer_folder)
+        write_weights(new.weights_folder / "best.safetensors", weights, config, step=0)
+    return target
 
 
 def read_model(folder: Path) -> ForeignModel:

@@ -11,8 +11,8 @@ from ptenmt.runs.directory import (
     check_task as check_task,
     find_run as find_run,
     list_runs as list_runs,
-    new_run as new_run,
     run_path as run_path,
     set_aside as set_aside,
     versions as versions,
+    written_whole as written_whole,
 )

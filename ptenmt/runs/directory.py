@@ -421,18 +421,17 @@ def list_runs(on_unreadable: Callable[[str], None] = lambda _reason: None) -> li
 
 
 @contextmanager
-def new_run(name: str | Path, option: str) -> Iterator[tuple[Run, Run]]:
-    """Write a new run whole or not at all; yields the run, and where to write it until it is complete.
+def written_whole(run: Run, option: str) -> Iterator[Run]:
+    """Write a new run whole or not at all: yields the run to write, which takes its place at the end.
 
     Raises RunError if it exists, naming the ``option`` that chooses another; OutputError.
     """
-    run = Run(run_path(name))
     run.check_writable()
     if run.path.exists():
         raise RunError(f"{run.path} exists already", f"choose another name with {option}")
     unfinished = Run(run.path.absolute().with_name(f".{run.name}.{os.getpid()}.new"))
     try:
-        yield run, unfinished
+        yield unfinished
         with output_errors(f"write {run.path}"):
             unfinished.path.rename(run.path)
     finally:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ptenmt.errors import RunError
 from ptenmt.model.ctranslate2_model import why_not_ctranslate2
-from ptenmt.runs import Run, find_run, new_run
+from ptenmt.runs import Run, find_run, run_path, written_whole
 from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
 from ptenmt.runs.weights import best_weights, read_weights, write_weights
 from ptenmt.tokenizers import load_tokenizers
@@ -40,10 +40,11 @@ def average(
     origin = find_run(run)
     names, readers = _chosen(origin, last, best)
     name = f"{origin.name}-averaged"
-    beside = name if origin.is_bundled else origin.path.absolute().with_name(name)
-    with new_run(beside if to is None else to, "--to") as (target, unfinished):
+    beside = run_path(name) if origin.is_bundled else origin.path.with_name(name)
+    target = Run(beside if to is None else run_path(to))
+    with written_whole(target, "--to") as new:
         step, mean = _mean(read() for read in readers)
-        _write(unfinished, origin, step, mean, names)
+        _write(new, origin, step, mean, names)
     return target.path
 
 
