@@ -26,7 +26,6 @@ Args:
     reports: Write a full report with charts and examples: .html, .md or .json. May be given several times.
 """
 
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -48,8 +47,6 @@ from ptenmt.translation.translator import uses_keras
 
 _file_option = partial(typer.Option, rich_help_panel="Files of your own")
 _output_option = partial(typer.Option, rich_help_panel="Output")
-_FLAGS = {"references": "--reference", "overrides": "--set", "reports": "--report"}
-"""Where an option is not called as its parameter."""
 _EXCLUSIVE = {
     "split": ("references", "test_set"),
     "test_set": ("source", "references", "tokenized"),
@@ -106,7 +103,7 @@ def evaluate(
     if test_set == "list":
         _print_test_sets(run)
         return
-    _refuse_contradictions(context.params)
+    options.refuse_contradictions(context, _EXCLUSIVE)
     _check_output(output, reports or [])  # before the evaluation, which takes long
     files = evaluation.EvaluationFiles(
         source=source,
@@ -139,15 +136,6 @@ def evaluate(
             on_progress=show,
         )
     _show(evaluated, details, output, reports or [])
-
-
-def _refuse_contradictions(given: Mapping[str, object]) -> None:
-    """Refuse options that exclude each other; ``given`` has the values of all by their parameters."""
-    for first, others in _EXCLUSIVE.items():
-        names = (first, *others)
-        options.refuse_together(
-            {_FLAGS.get(name, f"--{name.replace('_', '-')}"): given[name] for name in names}
-        )
 
 
 def _check_output(folder: Path | None, reports: list[Path]) -> None:

@@ -137,7 +137,7 @@ def layer_shapes(config: ModelConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
 def variable_shapes(
     config: ModelConfig, vocabulary_sizes: tuple[int, int]
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """All variables and their shapes, the largest first."""
+    """All variables and their shapes, the largest first; parts of a matrix in their order."""
     source, target = vocabulary_sizes
     yield "encoder/embedding/tokens/embeddings", (source, config.d_model)
     if config.tied_embeddings != "all":

@@ -16,7 +16,8 @@ from ptenmt.data.readers import tsv_line
 from ptenmt.data.text import spacing
 from ptenmt.errors import DataError
 from ptenmt.tokenizers import END, START
-from ptenmt.translation.postprocessing import Translation, mean_log_probability
+from ptenmt.translation.engine import mean_log_probability
+from ptenmt.translation.postprocessing import Translation
 from ptenmt.translation.resumable_output import OutputChunk
 from ptenmt.translation.translator import BUFFER_SIZE, Translator
 
@@ -73,7 +74,7 @@ class BackTranslation:
                 yield "" if reason else line
 
         def report(translations: Collection[Translation]) -> None:
-            on_done([each for each in translations if each.source])
+            on_done([translation for translation in translations if translation.source])
 
         for translations in self.translator.translate_buffers(
             usable(), buffer_size=BUFFER_SIZE, on_done=report, on_progress=on_progress
@@ -118,4 +119,5 @@ class BackTranslation:
         return tsv_line(source.strip(), line.strip(), f"{self._score(translation):.4f}")
 
     def _score(self, translation: Translation) -> float:
-        return mean_log_probability(translation, self.translator.config.decoding.length_penalty)
+        penalty = self.translator.config.decoding.length_penalty
+        return mean_log_probability(translation.ids, translation.score, penalty)

@@ -68,9 +68,9 @@ class Cleaning:
         if not self.output.name.lower().endswith((".tsv", ".tsv.gz")):
             raise OutputError(f"--output {self.output} must end in .tsv or .tsv.gz")
         files = (*data.train, *data.validation, *data.test)
-        named = {data.path, *(path for each in files for path in (each.path, each.source, each.target))}
-        found = [file for file in named if file and os.path.exists(file)]
-        if self.output.exists() and any(map(self.output.samefile, found)):
+        named = {data.path, *(path for file in files for path in (file.path, file.source, file.target))}
+        existing = [path for path in named if path and os.path.exists(path)]
+        if self.output.exists() and any(map(self.output.samefile, existing)):
             raise OutputError(f"--output {self.output} is a file of the config", "choose another file")
         self._check_runs()
 
@@ -81,7 +81,7 @@ class Cleaning:
             config = run.config()
             check_task(run, config.task, "translation")
             differences = preparation_differences(config.data, like)
-            wrong += [f"{option} {run.name} has {each}" for each in differences]
+            wrong += [f"{option} {run.name} has {difference}" for difference in differences]
         if wrong:
             hint = "both must read text prepared as the config's, --backward in the other direction"
             raise RunError("; ".join(wrong), hint)

@@ -143,7 +143,7 @@ export class Transformer {
   /** Look up an id, multiply by √D, and add sines and cosines of the position: [D]. */
   #embed(path, id, position) {
     const { data, columns } = this.arrays[`${path}/weight`];
-    return Array.from({ length: columns }, (_, place) => {
+    return Float32Array.from({ length: columns }, (_, place) => {
       const angle = position / 10000 ** ((place - (place % 2)) / columns);
       return data[id * columns + place] * Math.sqrt(columns) + (place % 2 ? Math.cos(angle) : Math.sin(angle));
     });
@@ -152,7 +152,7 @@ export class Transformer {
   /** softmax(q kᵀ / √K) v for the H heads of one query [H · K]: the output [H · K] and the weights [H][keys]. */
   #attend(query, { keys, values }) {
     const size = query.length / this.config.num_heads;
-    const output = new Array(query.length).fill(0);
+    const output = new Float32Array(query.length);
     const weights = [];
     for (let from = 0; from < query.length; from += size) {
       const scores = keys.map((key) => {
@@ -192,7 +192,7 @@ export class Transformer {
   #linear(path, x) {
     const { data: weight, columns: inputs } = this.arrays[`${path}/weight`];
     const { data: bias } = this.arrays[`${path}/bias`];
-    const y = x.map(() => new Array(bias.length));
+    const y = x.map(() => new Float32Array(bias.length));
     const whole = inputs - (inputs % 4);
     for (let output = 0, from = 0; output < bias.length; output += 1, from += inputs) {
       for (let number = 0; number < x.length; number += 1) {

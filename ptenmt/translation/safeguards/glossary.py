@@ -37,7 +37,7 @@ class Glossary:
     def __init__(self, terms: Mapping[str, str]) -> None:
         self.terms = dict(terms)
         self._by_first_word: dict[str, list[tuple[list[set[str]], str]]] = defaultdict(list)
-        by_length = sorted(terms.items(), key=lambda each: (-len(_words(each[0])), not each[0].islower()))
+        by_length = sorted(terms.items(), key=lambda pair: (-len(_words(pair[0])), not pair[0].islower()))
         for term, translation in by_length:
             forms = list(map(_forms_of, _words(term)))
             for form in forms[0] if forms else ():

@@ -33,9 +33,10 @@ class Loops(Safeguard):
 
     def after(self, sentence: Sentence) -> Sentence:
         """The better try, or the sentence to be searched once more; rivals with faults are dropped."""
-        sentence.rivals = {
-            name: rival for name, rival in sentence.rivals.items() if not any(self._faults(rival)[:2])
-        }
+        if sentence.rivals:
+            rivals = sentence.rivals.items()
+            faultless = {name: rival for name, rival in rivals if not any(self._faults(rival)[:2])}
+            sentence = replace(sentence, rivals=faultless)
         first = sentence.previous
         if first is not None:
             is_worse = self._faults(first) < self._faults(sentence)
@@ -47,9 +48,7 @@ class Loops(Safeguard):
         # Without repeated bigrams there is no loop, but in long sentences some are usual.
         options = replace(sentence.search.options, no_repeat_ngram=2 if loops else 3)
         length = int(_LENGTH_RATIO * len(sentence.ids)) + _EXTRA_TOKENS + len(sentence.target_prefix)
-        max_length = _LENGTH_STEP * math.ceil(
-            length / _LENGTH_STEP
-        )  # sentences of similar length share a batch
+        max_length = _LENGTH_STEP * math.ceil(length / _LENGTH_STEP)
         search = sentence.search._replace(options=options, max_length=max_length)
         return replace(sentence, search=search, hypotheses=(), previous=sentence)
 
