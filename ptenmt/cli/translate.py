@@ -147,11 +147,14 @@ def translate(
             as_json=as_json,
             num_rows=alternatives or (num_best if n_best or num_best > 1 else 0),
         )
-        if as_json:
-            _warn_of_no_calibration(screen, translator, directory)
+        if as_json and translator.calibration() is None and translator.engine.name != "keras":
+            how = f"fit one with ptenmt evaluate --calibrate --run {directory.path}"
+            screen.warn(f"no confidence or words: {how}")
         is_typed = not texts and input_file is None and sys.stdin.isatty()
         if is_typed and sys.stderr.isatty() and (interactive or not (output_file or as_json)):
-            _converse(screen, job)
+            from ptenmt.cli.interactive import converse  # prompt_toolkit
+
+            converse(screen, job)
         else:
             _translate_lines(screen, job, lines, destination, is_typed, context, part)
 
@@ -169,17 +172,6 @@ def _translate_documents(
     from ptenmt.cli.documents import translate_documents  # office files' libraries
 
     translate_documents(screen, documents, folder, load)
-
-
-def _warn_of_no_calibration(screen: Screen, translator: Translator, run: Run) -> None:
-    if translator.calibration() is None and translator.engine.name != "keras":
-        screen.warn(f"no confidence or words: fit one with ptenmt evaluate --calibrate --run {run.path}")
-
-
-def _converse(screen: Screen, job: TranslationJob) -> None:
-    from ptenmt.cli.interactive import converse  # prompt_toolkit
-
-    converse(screen, job)
 
 
 def _opened(input_file: Path | None, *, skip_invalid: bool) -> AbstractContextManager[Lines]:
