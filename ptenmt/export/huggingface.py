@@ -4,7 +4,6 @@ Pre-norm is its class Pegasus, post-norm its class Marian. Both have their sines
 position, and layer norms with an epsilon of 1e-5.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +13,7 @@ import yaml
 from ptenmt.config import Config
 from ptenmt.errors import ExportError
 from ptenmt.export.argos import with_preparation
+from ptenmt.export.card import json_file
 from ptenmt.model.layouts import in_hugging_face, in_order, interleaving, variable_shapes
 from ptenmt.model.positions import positional_encoding
 from ptenmt.runs.history import History
@@ -81,8 +81,8 @@ def hugging_face_files(trained: TrainedModel) -> dict[str, bytes]:
     }
     return {
         **files,
-        "config.json": _json(_model_config(config, len(rows)) | special | {"forced_eos_token_id": None}),
-        "generation_config.json": _json(generation),
+        "config.json": json_file(_model_config(config, len(rows)) | special | {"forced_eos_token_id": None}),
+        "generation_config.json": json_file(generation),
         "model.safetensors": _weights(trained, rows, never),
     }
 
@@ -170,8 +170,8 @@ def _marian_tokenizer(
     return {
         "source.spm": source.model,
         "target.spm": target.model,
-        "vocab.json": _json(vocabulary),
-        "tokenizer_config.json": _json({"tokenizer_class": "MarianTokenizer"}),
+        "vocab.json": json_file(vocabulary),
+        "tokenizer_config.json": json_file({"tokenizer_class": "MarianTokenizer"}),
     }
 
 
@@ -213,10 +213,6 @@ def _unigram_tokenizer(tokenizer: SentencePieceTokenizer, config: Config) -> dic
     }
     return {
         "tokenizer.json": fast.to_str(pretty=False).encode(),
-        "tokenizer_config.json": _json(facts),
+        "tokenizer_config.json": json_file(facts),
         "spiece.model": content,
     }
-
-
-def _json(value: object) -> bytes:
-    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
