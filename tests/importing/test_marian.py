@@ -13,6 +13,7 @@ import h5py
 import numpy as np
 import pytest
 import safetensors.numpy
+from ctranslate2.converters import OpusMTConverter
 from opus_files import write_opus
 
 from ptenmt import export_model
@@ -193,7 +194,10 @@ def test_the_forms_of_a_model_are_one_run(tmp_path: Path):
     with zipfile.ZipFile(tmp_path / "opus.zip", "w") as archive:
         for file in opus.iterdir():
             archive.write(file, file.name)
-    for form in (write_as_h5(tmp_path / "h5"), opus, tmp_path / "opus.zip"):
+    converted = Path(OpusMTConverter(str(opus)).convert(str(tmp_path / "ctranslate2")))
+    for name in ("source.spm", "target.spm"):
+        shutil.copy(opus / name, converted)
+    for form in (converted, write_as_h5(tmp_path / "h5"), opus, tmp_path / "opus.zip"):
         run = import_model(form, tmp_path / f"run-{form.name}")
         found = TrainedModel.load(run)
         assert found.tokenizers.source.vocabulary == expected.tokenizers.source.vocabulary
@@ -320,7 +324,11 @@ def test_archives_that_are_truncated_or_too_large_are_refused(tmp_path: Path):
     with pytest.raises(ModelImportError, match="the limit is 1,000,000,000"):
         import_model(tmp_path / "bomb.zip", tmp_path / "run")
     (weights,) = folder.glob("*.npz")
+    content = weights.read_bytes()
     (tmp_path / "bomb.zip").replace(weights)
+    with pytest.raises(ModelImportError, match=r"\.npz cannot be read: it would have 1,000,000,001 bytes"):
+        import_model(folder, tmp_path / "run")
+    weights.write_bytes(content[: len(content) // 2])
     with pytest.raises(ModelImportError, match=r"\.npz cannot be read: "):
         import_model(folder, tmp_path / "run")
 
