@@ -19,6 +19,8 @@ Args:
         loops, capitals, texts without words, confidence. Takes about a minute.
     calibrate: First fit the confidence of translations (quality estimation: the expected sentence chrF) on at
         most 500 validation pairs, and keep it in the run. Training does so at its end.
+    comet: Also score with COMET, if unbabel-comet is installed: a checkpoint, or a name such as
+        Unbabel/wmt22-comet-da, which it downloads.
     details: Show more of the error analysis: scores by source length, word rarity and split words; minimal
         pairs; the worst and the best sentences.
     output: Write sources, references and translations, including the baseline's, to text files in this
@@ -26,7 +28,6 @@ Args:
     reports: Write a full report with charts and examples: .html, .md or .json. May be given several times.
 """
 
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -41,21 +42,19 @@ from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.config import DataConfig
 from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.errors import PtenmtError
-from ptenmt.evaluation.report import check_report_file, write_report
+from ptenmt.evaluation.report import check_report_file, write_report, write_sweep_report
 from ptenmt.evaluation.tables import evaluation_tables, sentence_tables, sweep_tables
 from ptenmt.runs import find_run, list_runs
 from ptenmt.translation.translator import uses_keras
 
 _file_option = partial(typer.Option, rich_help_panel="Files of your own")
 _output_option = partial(typer.Option, rich_help_panel="Output")
-_FLAGS = {"references": "--reference", "overrides": "--set", "reports": "--report"}
-"""Where an option is not called as its parameter."""
 _EXCLUSIVE = {
     "split": ("references", "test_set"),
     "test_set": ("source", "references", "tokenized"),
     "sweep": (
-        *("hypotheses", "baseline", "details", "robustness", "calibrate", "checks"),
-        *("beam_size", "overrides", "output", "reports"),
+        *("hypotheses", "baseline", "details", "robustness", "calibrate", "checks", "comet"),
+        *("beam_size", "overrides", "output"),
     ),
 }
 
@@ -79,6 +78,7 @@ def evaluate(
     robustness: Annotated[bool, typer.Option("--robustness")] = False,
     checks: Annotated[bool, typer.Option("--checks")] = False,
     calibrate: Annotated[bool, typer.Option("--calibrate")] = False,
+    comet: Annotated[str | None, typer.Option(metavar="MODEL")] = None,
     details: Annotated[bool, _output_option("--details")] = False,
     output: Annotated[Path | None, _output_option("--output", "-o", metavar="DIR")] = None,
     reports: Annotated[list[Path] | None, _output_option("--report", metavar="FILE")] = None,
@@ -106,7 +106,7 @@ def evaluate(
     if test_set == "list":
         _print_test_sets(run)
         return
-    _refuse_contradictions(context.params)
+    options.refuse_contradictions(context, _EXCLUSIVE)
     _check_output(output, reports or [])  # before the evaluation, which takes long
     files = evaluation.EvaluationFiles(
         source=source,
@@ -124,7 +124,10 @@ def evaluate(
     if hypotheses is None and uses_keras(engine, find_run(run, "translation").config()):
         load_tensorflow(screen)  # here, to hide its log lines
     if sweep:
-        _print_sweep(screen, run, split, files, load)
+        swept = _sweep(screen, run, split, files, load)
+        print_tables(sweep_tables(swept))
+        for report in reports or []:
+            write_sweep_report(swept, report)
         return
     with screen.bar("loading") as show:
         evaluated = evaluation.evaluate(
@@ -136,18 +139,10 @@ def evaluate(
             with_robustness=robustness,
             with_calibration=calibrate,
             with_checks=checks,
+            comet=comet,
             on_progress=show,
         )
     _show(evaluated, details, output, reports or [])
-
-
-def _refuse_contradictions(given: Mapping[str, object]) -> None:
-    """Refuse options that exclude each other; ``given`` has the values of all by their parameters."""
-    for first, others in _EXCLUSIVE.items():
-        names = (first, *others)
-        options.refuse_together(
-            {_FLAGS.get(name, f"--{name.replace('_', '-')}"): given[name] for name in names}
-        )
 
 
 def _check_output(folder: Path | None, reports: list[Path]) -> None:
@@ -170,18 +165,17 @@ def _show(
         write_report(evaluated, report)
 
 
-def _print_sweep(
+def _sweep(
     screen: Screen,
     run: str | None,
     split: HeldOutSplit | None,
     files: evaluation.EvaluationFiles,
     load: evaluation.LoadOptions,
-) -> None:
+) -> evaluation.Sweep:
     if split == "test":
         screen.warn("settings chosen on the test pairs bias their scores; leave out --split")
     with screen.bar("loading") as show:
-        swept = evaluation.sweep(run, split or "validation", files=files, load=load, on_progress=show)
-    print_tables(sweep_tables(swept))
+        return evaluation.sweep(run, split or "validation", files=files, load=load, on_progress=show)
 
 
 def _print_test_sets(run: str | None) -> None:

@@ -102,6 +102,17 @@ def refuse_together(given: Mapping[str, object]) -> None:
             raise PtenmtError(f"{first} and {other} cannot be used together", "give one of them")
 
 
+def refuse_contradictions(context: typer.Context, exclusive: Mapping[str, Sequence[str]]) -> None:
+    """Refuse options, by their parameters, each of which excludes the others of its row."""
+    names = {}
+    for parameter in context.command.params:
+        is_argument = parameter.param_type_name == "argument"
+        name = str(parameter.metavar).rstrip(".") if is_argument else parameter.opts[0]
+        names[str(parameter.name)] = name
+    for first, others in exclusive.items():
+        refuse_together({names[option]: context.params[option] for option in (first, *others)})
+
+
 ConfigName = Annotated[
     str,
     typer.Option(

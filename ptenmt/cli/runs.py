@@ -112,7 +112,7 @@ def _summary(run: Run) -> dict[str, str]:
     else:
         recorded = 0 if last is None else last["step"]
         step = max([recorded, *(info.step for info in latest)])
-        rows["progress"] = f"step {step:,}, epoch {_epochs(run.config(), record, step)}"
+        rows["progress"] = f"step {step:,}, epochs {_epochs(run.config(), record, step)}"
     rows |= _best(run)
     if not run.has_weights:
         rows["weights"] = f"none: {COMMANDS[run.config().task]} cannot use this run"

@@ -39,6 +39,7 @@ import typer
 
 from ptenmt.cli import options
 from ptenmt.cli.console import Screen, model_label, standard_output
+from ptenmt.config import DecodingConfig
 from ptenmt.errors import ConfigError, PtenmtError
 from ptenmt.processes import available_cores
 from ptenmt.runs import Choice, Run, find_run
@@ -47,7 +48,7 @@ from ptenmt.server.limits import Keys, Limits, add_key as make_key
 from ptenmt.translation.safeguards.glossary import Glossary
 
 if TYPE_CHECKING:
-    from ptenmt.server.models import Direction
+    from ptenmt.server.models import Models
 
 _DEFAULTS = Limits()
 _PACKAGES = ["fastapi", "uvicorn", "h11", "python_multipart", "prometheus_client"]
@@ -102,26 +103,23 @@ def serve(
         _print_new_key(keys, add_key)
         return
     _check_packages()
-    from ptenmt.server.models import Models
     from ptenmt.server.process import serve as run_server
     from ptenmt.server.service import Service
 
     say, warn = _speakers(screen, log_format)
-    limits = Limits(
-        characters=max_characters,
-        sentences=max_sentences,
-        seconds=max_seconds,
-        queue=max_queue,
-        file_megabytes=max_file,
-    )
-    threads = threads or available_cores()
-    models = _trained_models(runs, checkpoint, warn)
-    directions = _directions(models, checkpoint, device, threads, overrides, beam_size)
+    trained = _trained_models(runs, checkpoint, warn)
+    decodings = _decodings(trained, overrides, beam_size)
     service = Service(
-        Models(directions, max_bytes=1_000_000 * (max_memory or math.inf), pivots=pivot),
-        limits,
+        _models(trained, decodings, checkpoint, device, threads, max_memory, pivots=pivot),
+        Limits(
+            characters=max_characters,
+            sentences=max_sentences,
+            seconds=max_seconds,
+            queue=max_queue,
+            file_megabytes=max_file,
+        ),
         Keys(keys, requests_per_minute, characters_per_day),
-        threads=threads,
+        threads=threads or available_cores(),
         glossaries={file.stem: Glossary.read(file) for file in glossary or ()},
         glossary_folder=glossaries,
         cache_bytes=1_000_000 * cache,
@@ -135,29 +133,38 @@ def serve(
         url_prefix=f"/{url_prefix.strip('/')}".rstrip("/"),
         watches=watch,
         is_verbose=screen.verbose,
-        on_start=lambda url: say(_greeting(models, url, allow_origin)),
+        on_start=lambda url: say(_greeting(trained, url, allow_origin)),
         on_warning=warn,
     )
     say("stopped")
 
 
-def _directions(
-    models: Sequence[TrainedModel],
+def _decodings(
+    trained: Sequence[TrainedModel], overrides: list[str] | None, beam_size: int | None
+) -> list[DecodingConfig]:
+    """How to search with each model."""
+    flags = {"beam_size": beam_size}
+    return [options.chosen_decoding(model.config.decoding, overrides, flags) for model in trained]
+
+
+def _models(
+    trained: Sequence[TrainedModel],
+    decodings: Sequence[DecodingConfig],
     checkpoint: Choice,
     device: str,
-    threads: int,
-    overrides: list[str] | None,
-    beam_size: int | None,
-) -> "list[Direction]":
-    """What the server loads when it is used, for each model: its run, and how to search."""
-    from ptenmt.server.models import direction_of_run
+    threads: int | None,
+    max_memory: float | None,
+    *,
+    pivots: bool,
+) -> "Models":
+    """The models of a server, which loads them when they are used."""
+    from ptenmt.server.models import Models, direction_of_run
 
-    flags = {"beam_size": beam_size}
-    decodings = [options.chosen_decoding(model.config.decoding, overrides, flags) for model in models]
-    return [
+    directions = [
         direction_of_run(model, decoding, checkpoint, device=device, threads=threads)
-        for model, decoding in zip(models, decodings, strict=True)
+        for model, decoding in zip(trained, decodings, strict=True)
     ]
+    return Models(directions, max_bytes=1_000_000 * (max_memory or math.inf), pivots=pivots)
 
 
 def _print_new_key(keys: Path | None, name: str) -> None:

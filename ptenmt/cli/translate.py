@@ -2,8 +2,8 @@
 
 Args:
     texts: Sentences, or with --output-dir documents; standard input by default, or for a single -.
-    n_best: Write the N best translations of each text: rank, score and translation, separated by tabs. Raises
-        the beam size to N unless --beam-size is given.
+    n_best: Write the N best translations of each text as Moses does, a line each: number of the text from 0
+        on ||| translation ||| score. Raises the beam size to N unless --beam-size is given.
     max_length: Maximum number of tokens of a translation.
     prefix: Target prefix: what every translation starts with.
     alternatives: Show the N most probable next tokens after the prefix, each with its completion and
@@ -26,9 +26,9 @@ Args:
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -39,6 +39,7 @@ import typer
 from ptenmt.cli import options
 from ptenmt.cli.console import Screen, counted, load_tensorflow, model_label
 from ptenmt.cli.translation_job import Destination, TranslationJob, TranslationView, run_job
+from ptenmt.config import DecodingConfig
 from ptenmt.config.schema import MAX_ALTERNATIVES
 from ptenmt.data.readers import Lines, opened_lines
 from ptenmt.data.text import language_name
@@ -57,12 +58,31 @@ _file_option = partial(typer.Option, rich_help_panel="Files")
 _format_option = partial(typer.Option, rich_help_panel="Output format")
 _ONE = "decoding.num_hypotheses=1"
 _SAMPLED = ["decoding.beam_size=1", "decoding.top_k=0"]
+_EXCLUSIVE = {
+    "texts": ("input_file",),
+    "n_best": ("alternatives",),
+    "interactive": ("texts", "input_file", "output_file"),
+    "output_folder": (
+        *("output_file", "n_best", "alternatives", "prefix", "resume", "shard", "raw", "as_json"),
+        "interactive",
+    ),
+}
+
+
+def _texts(given: list[str] | None) -> list[str] | None:
+    """The texts of the command line; none for a single -, which is standard input."""
+    return None if given == ["-"] else options.as_text(given)
+
+
+def _output(file: Path | None) -> Path | None:
+    """The file to write; None for standard output."""
+    return None if str(file) in ("-", "/dev/stdout") else file
 
 
 def translate(
     screen: Screen,
     context: typer.Context,
-    texts: Annotated[list[str] | None, typer.Argument(metavar="TEXT...", callback=options.as_text)] = None,
+    texts: Annotated[list[str] | None, typer.Argument(metavar="TEXT...", callback=_texts)] = None,
     run: options.RunName = None,
     checkpoint: options.WhichWeights = "best",
     engine: options.WhichEngine = "auto",
@@ -78,7 +98,9 @@ def translate(
     glossary: Annotated[Path | None, typer.Option(metavar="FILE", show_default=False)] = None,
     overrides: options.DecodingOverrides = None,
     input_file: Annotated[Path | None, _file_option("--input", "-i", metavar="FILE")] = None,
-    output_file: Annotated[Path | None, _file_option("--output", "-o", metavar="FILE")] = None,
+    output_file: Annotated[
+        Path | None, _file_option("--output", "-o", metavar="FILE", callback=_output)
+    ] = None,
     output_folder: Annotated[Path | None, _file_option("--output-dir", metavar="DIR")] = None,
     resume: options.Resume = False,
     shard: Annotated[str | None, _file_option("--shard", metavar="K/N", show_default=False)] = None,
@@ -99,23 +121,14 @@ def translate(
 
     Example: ptenmt translate report.docx page.html film.srt --output-dir en
     """
-    texts = None if texts == ["-"] else texts
-    output_file = None if str(output_file) in ("-", "/dev/stdout") else output_file
     destination = Destination(file=output_file, input_file=input_file, resume=resume)
-    files = {"TEXT": texts, "--input": input_file, "--output": output_file}
-    ranks = {"--n-best": n_best, "--alternatives": alternatives}
-    lines_only = {"--prefix": prefix, "--resume": resume, "--shard": shard, "--raw": raw, "--json": as_json}
-    _refuse_together(files, ranks, lines_only, {"--interactive": interactive, "--output-dir": output_folder})
+    options.refuse_contradictions(context, _EXCLUSIVE)
     terms = None if glossary is None else Glossary.read(glossary)
     directory = find_run(run, "translation")
     flags = {"beam_size": beam_size, "num_hypotheses": n_best, "max_length": max_length}
     decoding = options.chosen_decoding(directory.config().decoding, overrides, flags)
     part = None if shard is None else _part(shard, input_file, output_file, skip_invalid=skip_invalid)
-
-    def load() -> tuple[TrainedModel, Translator]:
-        trained, translator = _load(screen, directory, checkpoint, engine, device, threads)
-        return trained, translator.with_glossary(terms).with_options(**asdict(decoding))
-
+    load = partial(_load, screen, directory, checkpoint, engine, device, threads, decoding, terms)
     if output_folder is not None:
         _translate_documents(screen, texts, input_file, output_folder, lambda: load()[1])
         return
@@ -124,8 +137,6 @@ def translate(
         destination.warn_of_leftover(screen)
         trained, translator = load()
         screen.name_model(model_label(trained))
-        if as_json:
-            _warn_of_no_calibration(screen, translator, directory)
         num_best = decoding.num_hypotheses
         job = TranslationJob(
             translator=translator,
@@ -136,26 +147,16 @@ def translate(
             as_json=as_json,
             num_rows=alternatives or (num_best if n_best or num_best > 1 else 0),
         )
+        if as_json and translator.calibration() is None and translator.engine.name != "keras":
+            how = f"fit one with ptenmt evaluate --calibrate --run {directory.path}"
+            screen.warn(f"no confidence or words: {how}")
         is_typed = not texts and input_file is None and sys.stdin.isatty()
         if is_typed and sys.stderr.isatty() and (interactive or not (output_file or as_json)):
-            _converse(screen, job)
-            return
-        _translate_lines(screen, job, lines, destination, is_typed, context, part)
+            from ptenmt.cli.interactive import converse  # prompt_toolkit
 
-
-def _refuse_together(
-    files: Mapping[str, object],
-    ranks: Mapping[str, object],
-    lines_only: Mapping[str, object],
-    ways: Mapping[str, object],
-) -> None:
-    """Refuse options of which only one can be given; by name, as they stand in the command."""
-    options.refuse_together({name: files[name] for name in ("TEXT", "--input")})
-    options.refuse_together(dict(ranks))
-    interactive = {"--interactive": ways["--interactive"]}
-    options.refuse_together({**interactive, **files})
-    output = {"--output-dir": ways["--output-dir"], "--output": files["--output"]}
-    options.refuse_together({**output, **ranks, **lines_only, **interactive})
+            converse(screen, job)
+        else:
+            _translate_lines(screen, job, lines, destination, is_typed, context, part)
 
 
 def _translate_documents(
@@ -171,17 +172,6 @@ def _translate_documents(
     from ptenmt.cli.documents import translate_documents  # office files' libraries
 
     translate_documents(screen, documents, folder, load)
-
-
-def _warn_of_no_calibration(screen: Screen, translator: Translator, run: Run) -> None:
-    if translator.calibration() is None and translator.engine.name != "keras":
-        screen.warn(f"no confidence or words: fit one with ptenmt evaluate --calibrate --run {run.path}")
-
-
-def _converse(screen: Screen, job: TranslationJob) -> None:
-    from ptenmt.cli.interactive import converse  # prompt_toolkit
-
-    converse(screen, job)
 
 
 def _opened(input_file: Path | None, *, skip_invalid: bool) -> AbstractContextManager[Lines]:
@@ -209,13 +199,21 @@ def _part(
 
 
 def _load(
-    screen: Screen, run: Run, checkpoint: Choice, engine: EngineName, device: str, threads: int | None
+    screen: Screen,
+    run: Run,
+    checkpoint: Choice,
+    engine: EngineName,
+    device: str,
+    threads: int | None,
+    decoding: DecodingConfig,
+    glossary: Glossary | None = None,
 ) -> tuple[TrainedModel, Translator]:
     """Load a run to translate, as the options say."""
     trained = TrainedModel.load(run, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
     if uses_keras(engine, trained.config):
         load_tensorflow(screen)
-    return trained, Translator.from_trained_model(trained, engine, device=device, threads=threads)
+    translator = Translator.from_trained_model(trained, engine, device=device, threads=threads)
+    return trained, translator.with_glossary(glossary).with_options(**asdict(decoding))
 
 
 def _translate_lines(
@@ -233,8 +231,11 @@ def _translate_lines(
     shows_progress = not is_typed and (destination.file is not None or reads_file)
     given = lines if isinstance(lines, Lines) else None
     is_shown = given is not None and shows_progress
-    view = TranslationView(screen, given if part is None else None, is_shown=is_shown)
-    lines = lines if part is None else islice(lines, *part)
+    target = job.translator.config.data.languages[1]
+    view = TranslationView(screen, given if part is None else None, is_shown=is_shown, target=target)
+    if part is not None:
+        lines = islice(lines, *part)
+        job = replace(job, first_number=part[0])
     run_job(job, lines, destination, view, options.resume_command(context, add="--resume"))
 
 
@@ -288,9 +289,9 @@ def backtranslate(
     hint = "save the file as UTF-8, or leave out such lines with --skip-invalid"
     with opened_lines(input_file, skip_invalid=skip_invalid, hint=hint) as lines, destination.locked():
         destination.warn_of_leftover(screen)
-        trained, translator = _load(screen, directory, checkpoint, engine, device, threads)
+        trained, translator = _load(screen, directory, checkpoint, engine, device, threads, decoding)
         job = BackTranslation(
-            translator=translator.with_options(**asdict(decoding)),
+            translator=translator,
             weights=trained.info.checksum,
             max_words=max_words,
             min_score=min_score,

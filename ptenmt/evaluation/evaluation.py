@@ -11,6 +11,7 @@ from ptenmt.data.store import fingerprint
 from ptenmt.data.text import spacing
 from ptenmt.errors import ConfigError, OnProgress, PtenmtError, RunError
 from ptenmt.evaluation.checks import Check, NoiseScores, run_checks, score_robustness
+from ptenmt.evaluation.comet import Comet, sources_of
 from ptenmt.evaluation.error_analysis import (
     ErrorAnalysis,
     EvaluatedSentence,
@@ -227,6 +228,7 @@ def evaluate(
     with_robustness: bool = False,
     with_calibration: bool = False,
     with_checks: bool = False,
+    comet: str | None = None,
     on_progress: OnProgress = lambda _activity, _done, _total: None,
 ) -> Evaluation:
     """Score a trained run, or finished translations.
@@ -243,6 +245,7 @@ def evaluate(
         with_calibration: Fit the confidences of translations on the run's validation pairs first, and keep
             the calibration in the run.
         with_checks: Also run the reliability checks on the sources.
+        comet: Also score with this COMET model: a checkpoint, or a name that unbabel-comet knows.
         on_progress: Called after every step.
 
     Raises:
@@ -251,6 +254,7 @@ def evaluate(
         DataError: Its data, or a file, cannot be read, or files do not fit together.
         ExportError: The engine cannot express the model.
         ConfigError: The arguments contradict each other.
+        PtenmtError: unbabel-comet is not installed, or has no such model.
     """
     files = files or EvaluationFiles()
     load = load or LoadOptions()
@@ -258,6 +262,9 @@ def evaluate(
         needing = {"--robustness": with_robustness, "--calibrate": with_calibration, "--checks": with_checks}
         _check_hypotheses_alone(load, baseline, needing)
     request = EvaluationRequest.prepare(run, split, files, load)
+    if comet is not None:
+        sources_of(request.test_set)  # before what takes long
+    metric = None if comet is None else Comet(comet)
     baseline_system, baseline_output = _baseline(request, baseline)
     if files.hypotheses is not None:
         system = search = forced = None
@@ -275,6 +282,9 @@ def evaluate(
         baseline_output, _ = baseline_system.translate(request.test_set, on_progress)
     on_progress("scoring", 0, 1)
     evaluation = _scored(request, output, str(baseline), baseline_output, on_progress)
+    if metric is not None:
+        on_progress("scoring with COMET", 0, 1)
+        evaluation = _with_comet(evaluation, metric)
     if system is None or forced is None:
         return evaluation
     return _with_model_results(
@@ -290,6 +300,14 @@ def evaluate(
         with_checks=with_checks,
         on_progress=on_progress,
     )
+
+
+def _with_comet(evaluation: Evaluation, comet: Comet) -> Evaluation:
+    score, difference = comet.scores(evaluation.test_set, evaluation.output, evaluation.baseline_output)
+    comparison = evaluation.comparison
+    if comparison is not None and difference is not None:
+        comparison = replace(comparison, differences=[*comparison.differences, difference])
+    return replace(evaluation, scores=[*evaluation.scores, score], comparison=comparison)
 
 
 def _with_model_results(

@@ -1,22 +1,20 @@
 """Importing a model of another program as a run."""
 
-import os
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ptenmt.atomic_files import file_checksum, output_errors, temporary_folder
+from ptenmt.atomic_files import file_checksum, temporary_folder
 from ptenmt.config import AugmentConfig, Config, DataConfig, DecodingConfig
 from ptenmt.data.download import unpack_zip
 from ptenmt.data.placeholders import PLACEHOLDERS
-from ptenmt.errors import DownloadError, ModelImportError, RunError
+from ptenmt.errors import DownloadError, ModelImportError
 from ptenmt.importing.ctranslate2 import read_ctranslate2
 from ptenmt.importing.foreign import ForeignModel
 from ptenmt.importing.marian import read_hugging_face, read_npz
 from ptenmt.importing.tensors import most_unpacked, reading
-from ptenmt.runs import SEARCH_FACTS, Run, run_path
+from ptenmt.runs import SEARCH_FACTS, Run, run_path, written_whole
 from ptenmt.runs.weights import write_weights
 
 _KNOWN = (
@@ -56,10 +54,7 @@ def import_model(
         OutputError: The run cannot be written.
     """
     path, target = Path(path).expanduser(), Run(run_path(run))
-    target.check_writable()
-    if target.path.exists():
-        raise RunError(f"{target.path} exists already", "choose another name with --run")
-    with _opened(path) as folder:
+    with written_whole(target, "--run") as new, _opened(path) as folder:
         model = read_model(folder)
         languages = model.languages or ("pt", "en")
         tokenizer, tokenizers = model.tokenizers(tag)
@@ -92,15 +87,9 @@ def import_model(
             "parameters": sum(array.size for array in weights.values()),
             **{name: model.exported[name] for name in SEARCH_FACTS if name in model.exported},
         }
-        new = Run(target.path.absolute().with_name(f".{target.name}.{os.getpid()}.new"))
-        try:
-            new.write(config, facts)
-            tokenizers.save(new.tokenizer_folder)
-            write_weights(new.weights_folder / "best.safetensors", weights, config, step=0)
-            with output_errors(f"write {target.path}"):
-                new.path.rename(target.path)
-        finally:
-            shutil.rmtree(new.path, ignore_errors=True)
+        new.write(config, facts)
+        tokenizers.save(new.tokenizer_folder)
+        write_weights(new.weights_folder / "best.safetensors", weights, config, step=0)
     return target
 
 

@@ -4,13 +4,16 @@ CTranslate2 stores a dense layer's kernel as [outputs, inputs], the transpose of
 queries, keys and values with one matrix. All arrays are copies, since it quantizes them in place.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from ctranslate2.specs import common_spec, transformer_spec
+from ctranslate2.specs.model_spec import visit_spec
 
 from ptenmt.config import ModelConfig
+from ptenmt.model.layouts import in_ctranslate2, variable_shapes
 from ptenmt.model.positions import positional_encoding
 from ptenmt.tokenizers import END, SPECIAL_PIECES, START, UNK, TokenizerPair
 
@@ -48,13 +51,13 @@ def specification(
             alignment_heads=config.num_heads,
         ),
     )
-    weights = {name.partition("/")[2]: array for name, array in weights.items()}  # without the model's name
-    for stack, name in ((spec.encoder, "encoder"), (spec.decoder, "decoder")):
-        for number, layer in enumerate(stack.layer, 1):
-            _fill_block(layer, weights, f"{name}/block{number}")
-        if stack.pre_norm:
-            _fill_norm(stack.layer_norm, weights, f"{name}/norm")
-    _fill_tables(spec, config, weights)
+    arrays = _arrays(config, weights, tokenizers)
+
+    def fill(owner: Any, name: str, _value: Any) -> None:
+        if name in arrays:
+            setattr(owner, name.rpartition("/")[2], arrays[name])
+
+    visit_spec(spec, fill)
     spec.register_source_vocabulary([*tokenizers.source.vocabulary])
     spec.register_target_vocabulary([*tokenizers.target.vocabulary])
     spec.config.unk_token = SPECIAL_PIECES[UNK]
@@ -64,50 +67,16 @@ def specification(
     return spec
 
 
-def _fill_tables(spec: Any, config: ModelConfig, weights: Weights) -> None:
-    """Embeddings, positions and the projection to logits; CTranslate2 stores tied matrices once."""
-    tied = config.tied_embeddings
-    source = weights["encoder/embedding/tokens/embeddings"]
-    target = source if tied == "all" else weights["decoder/embedding/tokens/embeddings"]
+def _arrays(config: ModelConfig, weights: Weights, tokenizers: TokenizerPair) -> dict[str, np.ndarray]:
+    """The weights and positions by CTranslate2's names; it stores tied matrices once."""
+    parts: dict[str, list[np.ndarray]] = defaultdict(list)
+    weights = {name.partition("/")[2]: array for name, array in weights.items()}  # without the model's name
+    for path, _ in variable_shapes(config, tokenizers.vocabulary_sizes):
+        place = in_ctranslate2(path, is_gated=config.activation == "swiglu")
+        parts[place.names[0]].append(weights[path].T if place.is_transposed else weights[path])
+    arrays = {name: np.concatenate(of_name) for name, of_name in parts.items()}
+    source = arrays["encoder/embeddings_0/weight"]
+    target = arrays.setdefault("decoder/embeddings/weight", source.copy())
+    arrays.setdefault("decoder/projection/weight", target.copy())
     positions = positional_encoding(config.max_positions, config.d_model)
-    spec.encoder.embeddings[0].weight = source.copy()
-    spec.decoder.embeddings.weight = target.copy()
-    spec.encoder.position_encodings.encodings = spec.decoder.position_encodings.encodings = positions
-    spec.decoder.projection.weight = (weights["final/kernel"].T if tied == "none" else target).copy()
-    spec.decoder.projection.bias = weights["final/bias"]
-
-
-def _fill_block(layer: Any, weights: Weights, block: str) -> None:
-    """An encoder or decoder block; only the latter has cross-attention."""
-    attention = f"{block}/self_attention"
-    projections = [f"{attention}/{part}" for part in ("query", "key", "value")]
-    _fill_linear(layer.self_attention.linear[0], weights, projections)
-    _fill_linear(layer.self_attention.linear[1], weights, [f"{attention}/output"])
-    _fill_norm(layer.self_attention.layer_norm, weights, f"{attention}_norm/norm")
-    if hasattr(layer, "attention"):
-        attention = f"{block}/cross_attention"
-        _fill_linear(layer.attention.linear[0], weights, [f"{attention}/query"])
-        _fill_linear(layer.attention.linear[1], weights, [f"{attention}/key", f"{attention}/value"])
-        _fill_linear(layer.attention.linear[2], weights, [f"{attention}/output"])
-        _fill_norm(layer.attention.layer_norm, weights, f"{attention}_norm/norm")
-    _fill_feed_forward(layer.ffn, weights, f"{block}/feed_forward")
-
-
-def _fill_feed_forward(spec: Any, weights: Weights, layer: str) -> None:
-    if hasattr(spec, "linear_0_noact"):  # with a gate, it is the gate that has the activation
-        _fill_linear(spec.linear_0, weights, [f"{layer}/gate"])
-        _fill_linear(spec.linear_0_noact, weights, [f"{layer}/expand"])
-    else:
-        _fill_linear(spec.linear_0, weights, [f"{layer}/expand"])
-    _fill_linear(spec.linear_1, weights, [f"{layer}/contract"])
-    _fill_norm(spec.layer_norm, weights, f"{layer}_norm/norm")
-
-
-def _fill_linear(spec: Any, weights: Weights, names: Sequence[str]) -> None:
-    """One dense layer, or several as one."""
-    spec.weight = np.concatenate([weights[f"{name}/kernel"].T for name in names])  # -> [outputs, inputs]
-    spec.bias = np.concatenate([weights[f"{name}/bias"] for name in names])
-
-
-def _fill_norm(spec: Any, weights: Weights, name: str) -> None:
-    spec.gamma, spec.beta = weights[f"{name}/gamma"], weights[f"{name}/beta"]
+    return arrays | {f"{stack}/position_encodings/encodings": positions for stack in ("encoder", "decoder")}

@@ -41,8 +41,7 @@ from ptenmt.training.events import Event, Warned
 from ptenmt.training.preparation import is_resumable, load_warm_start
 from ptenmt.training.session import TrainingResult
 from ptenmt.translation import Translator
-from ptenmt.translation.engine import EngineName
-from ptenmt.translation.postprocessing import mean_log_probability
+from ptenmt.translation.engine import EngineName, mean_log_probability
 from ptenmt.translation.resumable_output import locked, write_buffers
 from ptenmt.translation.scoring import score_prepared
 
@@ -198,8 +197,8 @@ class Teacher:
                 lowest = 0.0
                 for translation in (best, *best.alternatives):
                     if translation.is_complete and not set(translation.ids) <= {START, END}:
-                        num_tokens = len(translation.ids) - translation.ids.count(START)
-                        log_probability = mean_log_probability(translation, penalty) * num_tokens
+                        mean = mean_log_probability(translation.ids, translation.score, penalty)
+                        log_probability = mean * (len(translation.ids) - translation.ids.count(START))
                         lowest = min(lowest, _per_character(log_probability, translation.raw))
                         lists[row].setdefault(translation.raw, lowest)
             on_done(len(translations))

@@ -14,4 +14,5 @@ from ptenmt.runs.directory import (
     run_path as run_path,
     set_aside as set_aside,
     versions as versions,
+    written_whole as written_whole,
 )

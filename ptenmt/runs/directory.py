@@ -16,6 +16,7 @@ import json
 import logging
 import os
 import platform
+import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -417,6 +418,24 @@ def list_runs(on_unreadable: Callable[[str], None] = lambda _reason: None) -> li
         except RunError as error:
             on_unreadable(error.message)
     return [run for _, run in sorted(runs, key=lambda dated: dated[0], reverse=True)]
+
+
+@contextmanager
+def written_whole(run: Run, option: str) -> Iterator[Run]:
+    """Write a new run whole or not at all: yields the run to write, which takes its place at the end.
+
+    Raises RunError if it exists, naming the ``option`` that chooses another; OutputError.
+    """
+    run.check_writable()
+    if run.path.exists():
+        raise RunError(f"{run.path} exists already", f"choose another name with {option}")
+    unfinished = Run(run.path.absolute().with_name(f".{run.name}.{os.getpid()}.new"))
+    try:
+        yield unfinished
+        with output_errors(f"write {run.path}"):
+            unfinished.path.rename(run.path)
+    finally:
+        shutil.rmtree(unfinished.path, ignore_errors=True)
 
 
 def set_aside(run: Run) -> Path:

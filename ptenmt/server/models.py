@@ -83,11 +83,11 @@ class Direction:
 
 
 def direction_of_run(
-    trained: TrainedModel, decoding: DecodingConfig, checkpoint: Choice, *, device: str, threads: int
+    trained: TrainedModel, decoding: DecodingConfig, checkpoint: Choice, *, device: str, threads: int | None
 ) -> Direction:
     """The direction of a run, whose weights are read when it is loaded; raises ConfigError if it samples.
 
-    ``checkpoint`` is that of ``TrainedModel.load``, ``device`` and ``threads`` are CTranslate2's.
+    ``checkpoint`` is that of ``TrainedModel.load``, ``device`` and ``threads`` those of ``Translator.load``.
     """
     if decoding.is_sampled:
         raise ConfigError(

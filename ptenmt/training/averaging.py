@@ -1,17 +1,14 @@
 """Averaging the weights of several checkpoints into a run of its own."""
 
-import os
-import shutil
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from ptenmt.atomic_files import output_errors
 from ptenmt.errors import RunError
 from ptenmt.model.ctranslate2_model import why_not_ctranslate2
-from ptenmt.runs import Run, find_run, run_path
+from ptenmt.runs import Run, find_run, run_path, written_whole
 from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
 from ptenmt.runs.weights import best_weights, read_weights, write_weights
 from ptenmt.tokenizers import load_tokenizers
@@ -45,11 +42,9 @@ def average(
     name = f"{origin.name}-averaged"
     beside = run_path(name) if origin.is_bundled else origin.path.with_name(name)
     target = Run(beside if to is None else run_path(to))
-    target.check_writable()
-    if target.path.exists():
-        raise RunError(f"{target.path} exists already", "choose another name with --to")
-    step, mean = _mean(read() for read in readers)
-    _write(target, origin, step, mean, names)
+    with written_whole(target, "--to") as new:
+        step, mean = _mean(read() for read in readers)
+        _write(new, origin, step, mean, names)
     return target.path
 
 
@@ -102,19 +97,12 @@ def _mean(models: Iterable[_AtStep]) -> _AtStep:
     return max(steps), {name: (total / len(steps)).astype(np.float32) for name, total in sums.items()}
 
 
-def _write(target: Run, origin: Run, step: int, mean: dict[str, np.ndarray], names: list[str]) -> None:
-    new = Run(target.path.absolute().with_name(f".{target.name}.{os.getpid()}.new"))
+def _write(new: Run, origin: Run, step: int, mean: dict[str, np.ndarray], names: list[str]) -> None:
     config = origin.config()
     averaged = {"run": str(origin.path.absolute()), "checkpoints": names}
-    try:
-        new.write(config, origin.facts() | {"averaged_from": averaged})
-        tokenizers = load_tokenizers(origin.tokenizer_folder)
-        tokenizers.save(new.tokenizer_folder)
-        file = new.weights_folder / "best.safetensors"
-        info = write_weights(file, mean, config, step)
-        if config.task == "translation" and not why_not_ctranslate2(config.model):
-            ctranslate2_model(TrainedModel(new, config, tokenizers, [info]))  # which fills the cache
-        with output_errors(f"write {target.path}"):
-            new.path.rename(target.path)
-    finally:
-        shutil.rmtree(new.path, ignore_errors=True)
+    new.write(config, origin.facts() | {"averaged_from": averaged})
+    tokenizers = load_tokenizers(origin.tokenizer_folder)
+    tokenizers.save(new.tokenizer_folder)
+    info = write_weights(new.weights_folder / "best.safetensors", mean, config, step)
+    if config.task == "translation" and not why_not_ctranslate2(config.model):
+        ctranslate2_model(TrainedModel(new, config, tokenizers, [info]))  # which fills the cache

@@ -16,7 +16,8 @@ from ptenmt.data.readers import tsv_line
 from ptenmt.data.text import spacing
 from ptenmt.errors import DataError
 from ptenmt.tokenizers import END, START
-from ptenmt.translation.postprocessing import Translation, mean_log_probability
+from ptenmt.translation.engine import mean_log_probability
+from ptenmt.translation.postprocessing import Translation
 from ptenmt.translation.resumable_output import OutputChunk
 from ptenmt.translation.translator import BUFFER_SIZE, Translator
 
@@ -62,6 +63,7 @@ class BackTranslation:
         on_done: Callable[[Collection[Translation]], None],
         on_progress: Callable[[int], None] = lambda _num_bytes: None,
         has_more: Callable[[float], bool] | None = None,  # noqa: ARG002 — a file has
+        num_done: int = 0,  # noqa: ARG002 — lines have no numbers
     ) -> Iterator[OutputChunk]:
         """Translate lines, a buffer at a time, to lines of two sentences and a score, separated by tabs."""
         read: deque[tuple[str, str]] = deque()  # lines that are being translated, with reasons to leave out
@@ -72,7 +74,7 @@ class BackTranslation:
                 yield "" if reason else line
 
         def report(translations: Collection[Translation]) -> None:
-            on_done([each for each in translations if each.source])
+            on_done([translation for translation in translations if translation.source])
 
         for translations in self.translator.translate_buffers(
             usable(), buffer_size=BUFFER_SIZE, on_done=report, on_progress=on_progress
@@ -117,4 +119,5 @@ class BackTranslation:
         return tsv_line(source.strip(), line.strip(), f"{self._score(translation):.4f}")
 
     def _score(self, translation: Translation) -> float:
-        return mean_log_probability(translation, self.translator.config.decoding.length_penalty)
+        penalty = self.translator.config.decoding.length_penalty
+        return mean_log_probability(translation.ids, translation.score, penalty)

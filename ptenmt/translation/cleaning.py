@@ -68,9 +68,9 @@ class Cleaning:
         if not self.output.name.lower().endswith((".tsv", ".tsv.gz")):
             raise OutputError(f"--output {self.output} must end in .tsv or .tsv.gz")
         files = (*data.train, *data.validation, *data.test)
-        named = {data.path, *(path for each in files for path in (each.path, each.source, each.target))}
-        found = [file for file in named if file and os.path.exists(file)]
-        if self.output.exists() and any(map(self.output.samefile, found)):
+        named = {data.path, *(path for file in files for path in (file.path, file.source, file.target))}
+        existing = [path for path in named if path and os.path.exists(path)]
+        if self.output.exists() and any(map(self.output.samefile, existing)):
             raise OutputError(f"--output {self.output} is a file of the config", "choose another file")
         self._check_runs()
 
@@ -81,7 +81,7 @@ class Cleaning:
             config = run.config()
             check_task(run, config.task, "translation")
             differences = preparation_differences(config.data, like)
-            wrong += [f"{option} {run.name} has {each}" for each in differences]
+            wrong += [f"{option} {run.name} has {difference}" for difference in differences]
         if wrong:
             hint = "both must read text prepared as the config's, --backward in the other direction"
             raise RunError("; ".join(wrong), hint)
@@ -122,8 +122,10 @@ class Cleaning:
             )
             num_removed = len(scores) - max(1, round(self.keep * len(scores)))
             lowest = np.partition(scores, num_removed)[num_removed]
-            read = ((each, each.num_left + each.num_drawn) for each in corpus.reports)
-            reports = [FilterReport(each.name, num_read, each.num_drawn) for each, num_read in read]
+            reports = [
+                FilterReport(report.name, report.num_left + report.num_drawn, report.num_drawn)
+                for report in corpus.reports
+            ]
             with written_whole(self.output) as stream:
                 for number, chunk in original_pairs(self.config.data, corpus):
                     report, low = reports[number], []

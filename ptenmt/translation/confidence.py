@@ -30,7 +30,7 @@ class ScoredSentence(NamedTuple):
     @property
     def features(self) -> list[float]:
         """The mean and the lowest probability of a token; the logarithm of the length ratio."""
-        probs = [math.exp(each) for each in self.log_probs]
+        probs = [math.exp(log_prob) for log_prob in self.log_probs]
         return [fmean(probs), min(probs), math.log(len(self.target) / len(self.source))]
 
 
@@ -62,9 +62,9 @@ class Calibration:
     def load(cls, run: Run, weights: str, warn: Callable[[str], None]) -> Self | None:
         """The calibration of a run, if it has one for the weights; warns of one that is not used."""
         try:
-            found = cls(**json.loads(run.calibration_file.read_text(encoding="utf-8")))
-            if found.weights == weights:
-                return found
+            calibration = cls(**json.loads(run.calibration_file.read_text(encoding="utf-8")))
+            if calibration.weights == weights:
+                return calibration
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError):
@@ -80,8 +80,8 @@ class Calibration:
     def confidence(self, sentences: Sequence[ScoredSentence]) -> float:
         """The expected chrF / 100 of a text: of its sentences the mean, weighted by their tokens."""
         intercept, *slopes = self.coefficients
-        logits = [intercept + sum(map(mul, slopes, each.features)) for each in sentences]
-        lengths = [len(each.log_probs) for each in sentences]
+        logits = [intercept + sum(map(mul, slopes, sentence.features)) for sentence in sentences]
+        lengths = [len(sentence.log_probs) for sentence in sentences]
         values = [1 / (1 + math.exp(-max(logit, -30.0))) for logit in logits]
         return round(fmean(values, lengths), _DECIMALS)
 
@@ -98,8 +98,8 @@ def word_probabilities(
     totals: dict[int | None, float] = {}
     for owner, log_prob in zip(words_of_tokens(words, tokens), log_probs, strict=True):
         totals[owner] = totals.get(owner, 0.0) + log_prob
-    found: list[tuple[str, float | None]] = []
+    probabilities: list[tuple[str, float | None]] = []
     for word, at in zip(map(str.strip, given), matching_words(given, words), strict=True):
         is_generated = at in totals and words[at].strip().casefold() == word.casefold()
-        found.append((word, round(math.exp(totals[at]), _DECIMALS) if is_generated else None))
-    return found
+        probabilities.append((word, round(math.exp(totals[at]), _DECIMALS) if is_generated else None))
+    return probabilities

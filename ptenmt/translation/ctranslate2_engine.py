@@ -22,6 +22,7 @@ from ptenmt.translation.engine import (
     PendingScores,
     SearchRequest,
     attention_by_prefixes,
+    with_attention,
 )
 
 if TYPE_CHECKING:
@@ -109,15 +110,11 @@ class CTranslate2Engine:
 
         def wait() -> list[list[Hypothesis]]:
             penalty = options.length_penalty if request.next_token_alternatives else 0.0
-            with_attention = request.with_attention and needs_attention
-            found = [self._hypotheses(_result(each), with_attention, penalty) for each in pending]
-            if not request.with_attention or with_attention:
-                return found
-            sources = [source for source, own in zip(request.sources, found, strict=True) for _ in own]
-            matrices = iter(self.attention(sources, [hypothesis.ids for own in found for hypothesis in own]))
-            return [
-                [replace(each, attention=next(matrices)) for each in of_sentence] for of_sentence in found
-            ]
+            has_attention = request.with_attention and needs_attention
+            hypotheses = [self._hypotheses(_result(result), has_attention, penalty) for result in pending]
+            if not request.with_attention or has_attention:
+                return hypotheses
+            return with_attention(self, request.sources, hypotheses)
 
         return wait
 
@@ -137,7 +134,7 @@ class CTranslate2Engine:
             max_input_length=0,
             asynchronous=True,
         )
-        return lambda: [_result(each).log_probs for each in pending]
+        return lambda: [_result(result).log_probs for result in pending]
 
     def seeded(self, seed: int) -> Self:
         """A new engine with a single thread and this seed."""
@@ -183,23 +180,23 @@ class CTranslate2Engine:
             "return_end_token": True,
         }
 
-    def _hypotheses(self, result: Any, with_attention: bool, length_penalty: float) -> list[Hypothesis]:
+    def _hypotheses(self, result: Any, has_attention: bool, length_penalty: float) -> list[Hypothesis]:
         """Convert a result, and divide its scores by length ** ``length_penalty``."""
-        found = result.hypotheses  # each access copies it
-        attention: list[Any] = [None] * len(found)
-        if with_attention:
+        hypotheses = result.hypotheses  # every access copies it
+        attention: list[Any] = [None] * len(hypotheses)
+        if has_attention:
             import numpy as np  # takes 70 ms to import, and only attention needs it
 
             unread = ((0, 0), self._unread)
             attention = [np.pad(np.array(weights), unread) for weights in result.attention]
-        scores = result.scores or [math.nan] * len(found)
+        scores = result.scores or [math.nan] * len(hypotheses)
         return [
             Hypothesis(
                 [START, *map(self._target_ids.__getitem__, tokens)],
                 score / max(len(tokens), 1) ** length_penalty,
                 weights,
             )
-            for tokens, score, weights in zip(found, scores, attention, strict=True)
+            for tokens, score, weights in zip(hypotheses, scores, attention, strict=True)
         ]
 
 

@@ -1,11 +1,11 @@
 """The interface of an engine, token ids in, hypotheses out."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, Protocol, Self
 
 from ptenmt.config import DecodingConfig
-from ptenmt.tokenizers import END
+from ptenmt.tokenizers import END, START
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,6 +40,12 @@ class Hypothesis:
     def is_complete(self) -> bool:
         """Whether [END] was generated within the maximum length."""
         return self.ids[-1] == END
+
+
+def mean_log_probability(ids: Sequence[int], score: float, length_penalty: float) -> float:
+    """The mean log-probability of the tokens of one or more hypotheses, [END] included, from their score."""
+    num_tokens = max(len(ids) - ids.count(START), 1)
+    return float(score * num_tokens ** (length_penalty - 1))
 
 
 @dataclass(frozen=True)
@@ -110,6 +116,21 @@ class Engine(Protocol):
 
     def seeded(self, seed: int) -> Self:
         """The same engine with its random number generator reset; ConfigError if it does not sample."""
+
+
+def with_attention(
+    engine: Engine, sources: Sequence[Sequence[int]], hypotheses: Sequence[Sequence[Hypothesis]]
+) -> list[list[Hypothesis]]:
+    """The hypotheses of each source with their attention, for which the decoder is fed them once more."""
+    sources_of_hypotheses = [
+        source for source, of_source in zip(sources, hypotheses, strict=True) for _ in of_source
+    ]
+    ids = [hypothesis.ids for of_source in hypotheses for hypothesis in of_source]
+    matrices = iter(engine.attention(sources_of_hypotheses, ids))
+    return [
+        [replace(hypothesis, attention=next(matrices)) for hypothesis in of_source]
+        for of_source in hypotheses
+    ]
 
 
 def attention_by_prefixes(

@@ -1,7 +1,6 @@
 """The reference engine: the Keras model itself, decoding with a KV cache (keys and values)."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +11,13 @@ from ptenmt.data.store import RaggedIds
 from ptenmt.errors import ConfigError
 from ptenmt.model.ctranslate2_model import default_alignment_layer
 from ptenmt.model.transformer import DecoderState, Transformer
-from ptenmt.translation.engine import Hypothesis, PendingHypotheses, PendingScores, SearchRequest
+from ptenmt.translation.engine import (
+    Hypothesis,
+    PendingHypotheses,
+    PendingScores,
+    SearchRequest,
+    with_attention,
+)
 from ptenmt.translation.search import Ranked, beam_search, greedy_search
 
 _HINT = "leave it out, or use the engine ctranslate2 if it can express the model"
@@ -51,14 +56,8 @@ class KerasEngine:
         def translate() -> list[list[Hypothesis]]:
             num = len(request.sources)
             padded = RaggedIds(request.sources).padded()  # [B, S]
-            found = self._decode(padded, [request.max_length] * num, request.options)
-            if not request.with_attention:
-                return found
-            sources = [source for source, own in zip(request.sources, found, strict=True) for _ in own]
-            matrices = iter(self.attention(sources, [hypothesis.ids for own in found for hypothesis in own]))
-            return [
-                [replace(each, attention=next(matrices)) for each in of_sentence] for of_sentence in found
-            ]
+            hypotheses = self._decode(padded, [request.max_length] * num, request.options)
+            return with_attention(self, request.sources, hypotheses) if request.with_attention else hypotheses
 
         return translate
 
@@ -100,8 +99,8 @@ class KerasEngine:
         state = self._start(tf.constant(padded, tf.int64))
         penalty = options.length_penalty
         if options.beam_size == 1:
-            found = greedy_search(self._next_tokens, state, max_lengths, penalty)
-            return [[hypothesis] for hypothesis in found]
+            best = greedy_search(self._next_tokens, state, max_lengths, penalty)
+            return [[hypothesis] for hypothesis in best]
         return beam_search(
             self._next_tokens,
             self._select,

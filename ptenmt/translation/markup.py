@@ -170,20 +170,20 @@ def _moved(spans: Sequence[Fragment], text: str, alignment: Alignment) -> list[F
             num_placed = next((n for n, element in enumerate(path) if element not in placed), 0)
             follows = at > 0 and not source[at - 1].isspace()
             gaps.add(path, num_placed, bisect_right(ends, at), follows=follows)
-    found: list[Fragment] = []
+    fragments: list[Fragment] = []
     last_end = 0
     for row, (begin, end) in enumerate([*target_words, (len(text), len(text))]):
         before, after = gaps.spans(row)
-        found += [*before, (text[last_end:begin], ()), *after, (text[begin:end], (*paths, ())[row])]
+        fragments += [*before, (text[last_end:begin], ()), *after, (text[begin:end], (*paths, ())[row])]
         last_end = end
-    return [span for span in found if any(span)]
+    return [fragment for fragment in fragments if any(fragment)]
 
 
 def _weights(source: list[str], target: list[str], alignment: Alignment) -> list[list[float]]:
     """How much each target word (row) is aligned to each source word (column)."""
-    found = alignment.of_words()
-    columns, rows = matching_words(source, found.source_words), matching_words(target, found.target_words)
-    return [[found.weights[row][at] if row >= 0 <= at else 0.0 for at in columns] for row in rows]
+    aligned = alignment.of_words()
+    columns, rows = matching_words(source, aligned.source_words), matching_words(target, aligned.target_words)
+    return [[aligned.weights[row][at] if row >= 0 <= at else 0.0 for at in columns] for row in rows]
 
 
 def _links(source: list[str], target: list[str], weights: list[list[float]]) -> list[int | None]:

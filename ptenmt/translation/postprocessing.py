@@ -68,12 +68,6 @@ class Translation:
     """The text's share of the time its batches took."""
 
 
-def mean_log_probability(translation: Translation, length_penalty: float) -> float:
-    """The mean log-probability of a translation's tokens, [END] included, from a score with this penalty."""
-    num_tokens = max(len(translation.ids) - translation.ids.count(START), 1)
-    return float(translation.score * num_tokens ** (length_penalty - 1))
-
-
 class Postprocessor:
     """Decodes hypotheses, puts what becomes of spans into them, and joins the sentences of a text."""
 

@@ -195,16 +195,16 @@ class ResumableOutput:
     def _read_record(self) -> _Progress:
         try:
             record = json.loads(self._record.read_text(encoding="utf-8"))
-            found, done = dict(record["facts"]), _Progress(**record["done"])
+            facts, done = dict(record["facts"]), _Progress(**record["done"])
             is_whole = self._stored_checksum(done.num_bytes) == done.stored_checksum
         except OSError as error:
             raise ResumeError(f"cannot read {error.filename}: {error.strerror}") from error
         except (ValueError, KeyError, TypeError) as error:
             raise ResumeError(f"{self._record} is damaged") from error
         different = [
-            f"{name} {found.get(name)}, not {value}"
+            f"{name} {facts.get(name)}, not {value}"
             for name, value in self._facts.items()
-            if found.get(name) != value
+            if facts.get(name) != value
         ]
         if different:
             raise ResumeError(f"{self._file.name} was started with {'; '.join(different)}")

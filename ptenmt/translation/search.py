@@ -52,7 +52,7 @@ def greedy_search(
         if not running.any():
             break
         tokens[~running] = END  # any id: the output for finished sentences is ignored
-    return [_hypothesis(each, total, length_penalty) for each, total in zip(ids, totals, strict=True)]
+    return [_hypothesis(row, total, length_penalty) for row, total in zip(ids, totals, strict=True)]
 
 
 def beam_search(
@@ -81,7 +81,7 @@ def beam_search(
         length_penalty: Exponent of the length normalization, as fairseq's ``--lenpen``, not as GNMT's.
     """
     num = len(max_lengths)
-    found: list[list[Hypothesis]] = [[] for _ in max_lengths]
+    ended: list[list[Hypothesis]] = [[] for _ in max_lengths]
     totals = np.full((num, beam_size), -np.inf)
     totals[:, 0] = 0.0  # the other beams would duplicate the first
     beams = _Beams(
@@ -96,13 +96,16 @@ def beam_search(
     while len(beams.sentences):
         ranked, state = next_tokens(tokens, state, 2 * beam_size)
         candidates = _expand(beams, ranked)
-        kept, is_done = _finish(beams, candidates, found, num_hypotheses, length_penalty)
+        kept, is_done = _finish(beams, candidates, ended, num_hypotheses, length_penalty)
         origins = np.take_along_axis(candidates.beams, kept, 1)  # [N, K]
         rows = np.arange(len(beams.sentences))[:, None] * beam_size + origins
         beams = _advance(beams, candidates, kept, ~is_done)
         tokens = beams.ids[:, :, -1].reshape(-1)
         state = select(state, rows[~is_done].reshape(-1))
-    return [sorted(each, key=lambda hypothesis: -hypothesis.score)[:num_hypotheses] for each in found]
+    return [
+        sorted(of_sentence, key=lambda hypothesis: -hypothesis.score)[:num_hypotheses]
+        for of_sentence in ended
+    ]
 
 
 @dataclass
@@ -146,11 +149,11 @@ def _expand(beams: _Beams, ranked: Ranked) -> _Candidates:
 def _finish(
     beams: _Beams,
     candidates: _Candidates,
-    found: list[list[Hypothesis]],
+    ended: list[list[Hypothesis]],
     num_hypotheses: int,
     length_penalty: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Add ended hypotheses to ``found``; returns the candidates to keep [N, K], the sentences done [N]."""
+    """Add ended hypotheses to ``ended``; returns the candidates to keep [N, K], the sentences done [N]."""
     # For example, with K = 2 and candidates (a, [END], b, c): [END] makes a hypothesis, a and b are kept.
     num, size = beams.totals.shape
     length = beams.ids.shape[2] + 1
@@ -158,7 +161,7 @@ def _finish(
     is_done = beams.max_lengths <= length
     ends = candidates.tokens == END
     for row in np.flatnonzero(ends[:, :size].any(axis=1) | is_done):
-        hypotheses = found[beams.sentences[row]]
+        hypotheses = ended[beams.sentences[row]]
         totals = candidates.totals[row]
         others = iter(np.flatnonzero(~ends[row, size:]) + size)
         for place in np.flatnonzero((ends[row, :size] | is_done[row]) & np.isfinite(totals[:size])):

@@ -268,7 +268,7 @@ class TextEncoder:
             return
         readable = _UNREADABLE.sub(" ", line)
         start = end = 0
-        for last in [*(found.end() for found in _ELLIPSIS.finditer(line)), len(line)]:
+        for last in [*(ellipsis.end() for ellipsis in _ELLIPSIS.finditer(line)), len(line)]:
             for part in sentencex.segment(self._source_language, readable[end:last]):
                 end += len(part)
                 is_abbreviation = self._source_language == "pt" and _ABBREVIATION_END.search(part)
@@ -331,9 +331,9 @@ def _split_place(text: str) -> int:
     Entities are not split.
     """
     middle, quarter = len(text) // 2, len(text) // 4
-    spans = [found.span() for found in find_entities(text)]
+    spans = [entity.span() for entity in find_entities(text)]
     for pattern in (_CLAUSE_END, _WHITE_SPACE):
-        places = {found.end() for found in pattern.finditer(text, quarter, len(text) - quarter)}
+        places = {match.end() for match in pattern.finditer(text, quarter, len(text) - quarter)}
         places.difference_update(*(range(begin + 1, end) for begin, end in spans))
         if places:
             return min(places, key=lambda place: abs(place - middle))

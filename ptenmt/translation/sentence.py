@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from ptenmt.config import DecodingConfig
 from ptenmt.tokenizers import END, START
 from ptenmt.translation.engine import Hypothesis
 from ptenmt.translation.spans import Span
 
+Case = Literal["upper", "title"]
 BLANK = Hypothesis([START, END])
 """The hypothesis of a sentence without anything to translate."""
 
@@ -34,6 +35,8 @@ class Sentence:
     """What stands between this sentence and the one before, or the start: white space, a label."""
     spans: tuple[Span, ...] = ()
     """The parts that the model reads otherwise, or whose translation is known, in order."""
+    case: Case | None = None
+    """The capitals that its translation gets."""
     is_prepared: bool = False
     """Whether it is in the form of the training corpus."""
     text: str = ""

@@ -76,30 +76,37 @@ def next_token_alternatives(translator: Translator, text: str, prefix: str, coun
         return _translations(translator, segmented, [BLANK], text)
     prefix_ids = translator.encoder.target_prefix(prefix, with_entities=True)
     tokens = _next_tokens(translator, sentence.ids, prefix_ids, count)
-    hypotheses: list[Hypothesis] = []
-    options = replace(translator.config.decoding, num_hypotheses=1)
-    engine = translator.seeded_engine()
-    size = max(1, engine.batch_sentences)
-    for batch in (tokens[first : first + size] for first in range(0, len(tokens), size)):
-        request = SearchRequest(
-            [sentence.ids] * len(batch),
-            translator.max_length(len(sentence.ids), len(prefix_ids) + 1),
-            options,
-            target_prefixes=[[*prefix_ids, token] for token, _ in batch],
-            with_attention=translator.copies_unknown,
-        )
-        hypotheses += [best for best, *_ in engine.submit(request)()]
+    hypotheses = _completions(translator, sentence.ids, [[*prefix_ids, token] for token, _ in tokens])
+    penalty = translator.config.decoding.length_penalty
     return [
         replace(
             _with_typed_prefix(translator, translation, prefix, prefix_ids),
             probability=math.exp(log_probability),
-            score=translation.score
-            + log_probability / max(len(translation.ids) - 1, 1) ** options.length_penalty,
+            score=translation.score + log_probability / max(len(translation.ids) - 1, 1) ** penalty,
         )
         for translation, (_, log_probability) in zip(
             _translations(translator, segmented, hypotheses, text), tokens, strict=True
         )
     ]
+
+
+def _completions(
+    translator: Translator, source: Sequence[int], prefixes: Sequence[Sequence[int]]
+) -> list[Hypothesis]:
+    """The best hypothesis of a sentence after each prefix; the prefixes are of one length."""
+    hypotheses: list[Hypothesis] = []
+    engine = translator.seeded_engine()
+    size = max(1, engine.batch_sentences)
+    for batch in (prefixes[first : first + size] for first in range(0, len(prefixes), size)):
+        request = SearchRequest(
+            [source] * len(batch),
+            translator.max_length(len(source), len(batch[0])),
+            replace(translator.config.decoding, num_hypotheses=1),
+            target_prefixes=batch,
+            with_attention=translator.copies_unknown,
+        )
+        hypotheses += [best for best, *_ in engine.submit(request)()]
+    return hypotheses
 
 
 def _next_tokens(

@@ -7,7 +7,7 @@ Markup (markup.py) finds the places of empty elements with the same vote.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, compress
+from itertools import accumulate
 from operator import mul
 from typing import Literal
 
@@ -99,41 +99,87 @@ def placed(
         weights: [target words, source words].
         spans: With their places in that text.
     """
-    ends = list(accumulate(map(len, source)))
-    starts = [0, *accumulate(map(len, words))]
-    entities = find_entities("".join(words))
-    allowed = [not any(entity.start() < start < entity.end() for entity in entities) for start in starts]
-    changed = list(words)
-    inserted = [""] * (len(words) + 1)
-    taken: set[int] = set()
+    placement = _Placement(words, source, weights)
     for span in spans:
-        columns = [
-            column
-            for column, (word, end) in enumerate(zip(source, ends, strict=True))
-            if end > span.begin and end - len(word.lstrip()) < span.end
-        ]
-        shares = [sum(of_word[column] for column in columns) for of_word in weights]
         if span.target is None:
-            for row, share in enumerate(shares):
-                if share >= _SURE_SHARE and row not in taken:
-                    changed[row] = changed[row].upper()
-            continue
-        rows = [] if span.is_removed else _rows_of(span.target, changed, shares, taken)
-        if rows:
-            taken |= {*rows}
-            changed[rows[0] : rows[-1] + 1] = [_at(rows, changed, span.target), *[""] * (len(rows) - 1)]
-            continue
-        column = sum(end <= span.begin for end in ends) if span.is_removed else columns[0]
-        totals = gap_votes(words, source, weights, column)
-        gap = max(compress(range(len(totals)), allowed), key=totals.__getitem__)
-        before = inserted[gap] or "".join(changed[:gap])
-        needs_space = before and not (span.is_attached and not before[-1].isalnum())
-        inserted[gap] += f" {span.target}" if needs_space else span.target
-    parts = []
-    for gap, word in enumerate([*changed, ""]):
-        is_joined = inserted[gap] and word[:1] and (word[0].isalnum() or word[0] in _OPENING)
-        parts += [inserted[gap], f" {word}" if is_joined else word]
-    return "".join(parts)
+            placement.put_in_capitals(span)
+        elif span.is_removed or not placement.replace(span, span.target):
+            placement.insert(span, span.target)
+    return placement.text()
+
+
+class _Placement:
+    """A translation into which spans are put, one after the other; arguments as of ``placed``."""
+
+    def __init__(
+        self, words: Sequence[str], source: Sequence[str], weights: Sequence[Sequence[float]]
+    ) -> None:
+        self._words, self._source, self._weights = words, source, weights
+        self._source_ends = list(accumulate(map(len, source)))
+        self._changed = list(words)
+        self._inserted = [""] * (len(words) + 1)
+        """What stands before each word, and after the last."""
+        self._taken: set[int] = set()
+        """The words that a term has replaced."""
+        entities = find_entities("".join(words))
+        starts = [0, *accumulate(map(len, words))]
+        self._gaps = [
+            gap
+            for gap, start in enumerate(starts)
+            if not any(entity.start() < start < entity.end() for entity in entities)
+        ]
+        """Where something may be inserted: not within an entity."""
+
+    def put_in_capitals(self, span: Span) -> None:
+        """Put the words in capitals that surely belong to a span."""
+        for row, share in enumerate(self._shares(span)):
+            if share >= _SURE_SHARE and row not in self._taken:
+                self._changed[row] = self._changed[row].upper()
+
+    def replace(self, span: Span, target: str) -> bool:
+        """Put what becomes of a span in place of the words that belong to it; False: there are none."""
+        rows = _rows_of(target, self._changed, self._shares(span), self._taken)
+        if not rows:
+            return False
+        self._taken.update(rows)
+        first, *others = rows
+        self._changed[first] = _in_place_of(first, self._changed, target)
+        for row in others:
+            self._changed[row] = ""
+        return True
+
+    def insert(self, span: Span, target: str) -> None:
+        """Put what becomes of a span into the gap between words that has the most votes."""
+        if span.is_removed:
+            column = sum(end <= span.begin for end in self._source_ends)
+        else:
+            column = self._columns(span)[0]
+        votes = gap_votes(self._words, self._source, self._weights, column)
+        gap = max(self._gaps, key=votes.__getitem__)
+        before = self._inserted[gap] or "".join(self._changed[:gap])
+        is_attached = span.is_attached and not before[-1:].isalnum()
+        self._inserted[gap] += target if not before or is_attached else f" {target}"
+
+    def text(self) -> str:
+        """The translation with what was put into it."""
+        parts = []
+        for inserted, word in zip(self._inserted, [*self._changed, ""], strict=True):
+            is_joined = inserted and word[:1] and (word[0].isalnum() or word[0] in _OPENING)
+            parts += [inserted, f" {word}" if is_joined else word]
+        return "".join(parts)
+
+    def _columns(self, span: Span) -> list[int]:
+        """The words of the source that a span covers, without the white space before them."""
+        return [
+            column
+            for column, (word, end) in enumerate(zip(self._source, self._source_ends, strict=True))
+            if end - len(word.lstrip()) < span.end and span.begin < end
+        ]
+
+    def _shares(self, span: Span) -> list[float]:
+        """How much each word of the translation attends to a span."""
+        columns = self._columns(span)
+        return [sum(of_word[column] for column in columns) for of_word in self._weights]
 
 
 def spaced_as_typed(sentence: str, spans: Iterable[Span], text: str) -> str:
@@ -214,10 +260,10 @@ def _rows_of(target: str, words: Sequence[str], shares: Sequence[float], taken: 
     return list(range(first, last + 1))
 
 
-def _at(rows: Sequence[int], words: Sequence[str], target: str) -> str:
-    """A term in place of the words of these rows: with their space, and the capital of a first word."""
-    replaced = words[rows[0]]
+def _in_place_of(row: int, words: Sequence[str], target: str) -> str:
+    """A term in place of a word: with its space, and the capital of a first word."""
+    replaced = words[row]
     word = replaced.lstrip()
-    is_first = not any(map(str.isalnum, "".join(words[: rows[0]])))
+    is_first = not any(map(str.isalnum, "".join(words[:row])))
     is_capital = is_first and word[0].isupper() and target.islower()
     return replaced[: -len(word)] + (target.capitalize() if is_capital else target)

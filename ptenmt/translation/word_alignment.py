@@ -92,31 +92,32 @@ def words_of_tokens(words: Sequence[str], tokens: Sequence[str]) -> list[int | N
     folded = [_fold(word) for word in words]
     characters = "".join(folded)
     owners = [number for number, word in enumerate(folded) for _ in word]
-    found: list[int | None] = []
+    owner_of_token: list[int | None] = []
     place = after_unknown = 0
     for token in tokens:
         if token == SPECIAL_PIECES[UNK]:  # stands for the next word, or for characters of it
             start = max(place, after_unknown)
             owner = owners[start] if start < len(owners) else None
-            found.append(owner)
+            owner_of_token.append(owner)
             after_unknown = start if owner is None else bisect_right(owners, owner)
             continue
         spelled = "" if token in SPECIAL_PIECES else _fold(token.removeprefix("##").replace("▁", " "))
         end = max(place, after_unknown) + _SEARCH_WINDOW
         at = characters.find(spelled, place, end + len(spelled)) if spelled else -1
-        found.append(None if at < 0 else owners[at])
+        owner_of_token.append(None if at < 0 else owners[at])
         place = place if at < 0 else at + len(spelled)
-    return found
+    return owner_of_token
 
 
 def matching_words(words: Sequence[str], others: Sequence[str]) -> list[int]:
     """For each word the index of the one at its place among others, some of which differ; -1: none."""
-    found = [-1] * len(words)
-    first, second = ([word.strip().casefold() for word in each] for each in (others, words))
+    matches = [-1] * len(words)
+    first, second = ([word.strip().casefold() for word in side] for side in (others, words))
     for _, begin, end, start, stop in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
         if begin < end:
-            found[start:stop] = [begin + at * (end - begin) // (stop - start) for at in range(stop - start)]
-    return found
+            for at in range(stop - start):
+                matches[start + at] = begin + at * (end - begin) // (stop - start)
+    return matches
 
 
 def _fold(text: str) -> str:

@@ -17,7 +17,7 @@ from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers.base import suppressed_ids
 from ptenmt.translation import Translator
 from ptenmt.translation.backtranslation import BackTranslation
-from ptenmt.translation.postprocessing import mean_log_probability
+from ptenmt.translation.engine import mean_log_probability
 from ptenmt.translation.resumable_output import OutputChunk
 
 WORDS = ["o gato", "a ave", "o rei", "a mãe", "come", "dorme", "canta", "hoje .", "agora .", ", não é ?"]
@@ -114,8 +114,9 @@ def test_the_score_is_the_mean_log_probability_of_the_tokens(trained: Path) -> N
         logits[:, suppressed_ids(model.config.tokenizer)] = -np.inf
         log_probabilities = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
         mean = log_probabilities[range(len(logits)), translation.ids[1:]].mean()
-        assert mean_log_probability(translation, 0.3) == pytest.approx(mean, abs=1e-3)
-        assert translation.score < mean_log_probability(translation, 0.3) - 0.01
+        scored = mean_log_probability(translation.ids, translation.score, 0.3)
+        assert scored == pytest.approx(mean, abs=1e-3)
+        assert translation.score < scored - 0.01
 
 
 def test_sampling_gives_the_same_file_with_the_same_seed(job) -> None:

@@ -66,7 +66,13 @@ def test_a_file_has_two_columns(tmp_path: Path) -> None:
     assert dict(glossary.find("o porto")) == {(2, 7): "Porto"}
     assert glossary.checksum == Glossary({"Porto": "Porto", "casa": "house"}).checksum
     assert glossary.checksum != Glossary({"casa": "home"}).checksum
+    file.write_text('"Silva, Lda."\t"Silva ""and"" Co"\n5" tubo\t5" pipe\n', encoding="utf-8")
+    assert Glossary.read(file).terms == {"Silva, Lda.": 'Silva "and" Co', '5" tubo': '5" pipe'}
+    table = tmp_path / "terms.csv"
+    table.write_text('gato,cat\n"preto, branco",piebald\n', encoding="utf-8")
+    assert Glossary.read(table).terms == {"gato": "cat", "preto, branco": "piebald"}
     for content, message in [
+        ('"a\tb\nc\td\n', "line 1: unexpected end of data"),
         ("a\tb\na\n", "line 2: not a term and its translation"),
         ("a\t\n", "line 1: not a term"),
         ("\n", "has no terms"),

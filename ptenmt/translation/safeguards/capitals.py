@@ -3,18 +3,16 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Literal
 
 from ptenmt.config import Config
 from ptenmt.data.augmentation import capitalized
-from ptenmt.data.text import lowers_typed
+from ptenmt.data.text import frequent_words, lowers_typed
 from ptenmt.tokenizers import UNK, Tokenizer
 from ptenmt.tokenizers.words import word_pattern
 from ptenmt.translation.safeguards.protocol import Safeguard, preferred
-from ptenmt.translation.sentence import Search, Sentence
-from ptenmt.translation.spans import CARRIED, Span
+from ptenmt.translation.sentence import Case, Search, Sentence
+from ptenmt.translation.spans import CARRIED, Span, SpanKind
 
-Case = Literal["upper", "title"]
 _CAPITAL = "[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]"
 _UNUSUAL_CAPITALS = re.compile(
     rf"{_CAPITAL}[’'-]?{_CAPITAL}|(?:{_CAPITAL}\w*\W+(?:\w{{1,3}}\W+)?){{2}}{_CAPITAL}"
@@ -23,16 +21,6 @@ _UNUSUAL_CAPITALS = re.compile(
 _LONG_WORD = 3
 """Letters; in titles shorter words may be in lower case."""
 _MIN_TITLE_WORDS, _MOST_ACRONYMS = 3, 4
-_FREQUENT_WORDS = {
-    "pt": "a ao aos aquela aquele as bem com como da das de do dos e ela elas ele eles em era essa esse "
-    "esta estava este estou está estão eu fazer foi há isso isto já mais mas me meu meus minha muito "
-    "na nas nem no nos nosso nunca não nós o onde os ou outro para parece pela pelo pode por quando "
-    "que quem quer se sem sempre ser seu sua são também te tem tenho ter tinha todos tu um uma vai "
-    "você vocês vou à é",
-    "en": "a an and are as at be but by do for from have he her his i in is it me my never not of on or she "
-    "so that the they this to very was we were what where who will with you your",
-}
-"""Names, too, have them in lower case: with capitals they show that a sentence is in Title Case."""
 
 
 class Capitals(Safeguard):
@@ -44,12 +32,12 @@ class Capitals(Safeguard):
         self._is_sampled = config.decoding.is_sampled
         self._usual = Search(config.decoding, with_attention=True)
         self._greedy = Search(replace(config.decoding, beam_size=1, num_hypotheses=1), with_scores=True)
-        self._frequent = frozenset(_FREQUENT_WORDS.get(config.data.languages[0], "").split())
+        self._frequent = frequent_words(config.data.languages[0])
 
     def before(self, sentence: Sentence) -> None:
         """Give a sentence in unusual capitals spans in ordinary casing, one for each word."""
         if self._is_cased and _UNUSUAL_CAPITALS.search(sentence.original):
-            sentence.spans = self._spans(sentence)
+            sentence.spans, sentence.case = self._spans(sentence)
 
     def rival(self, sentence: Sentence) -> Sentence | None:
         """A few words in capitals, which may be acronyms, read as text: a headline, or a sign."""
@@ -59,46 +47,41 @@ class Capitals(Safeguard):
             return None
         if sentence.target_prefix or self._is_sampled:
             return None
-        spans = self._spans(sentence, is_text=True)
-        return (
-            None
-            if spans == sentence.spans
-            else replace(sentence, spans=spans, search=self._greedy, rivals={})
-        )
+        spans, case = self._spans(sentence, is_text=True)
+        if (spans, case) == (sentence.spans, sentence.case):
+            return None
+        return replace(sentence, spans=spans, case=case, search=self._greedy, rivals={})
 
     def after(self, sentence: Sentence) -> Sentence:
         """The sentence, or its rival if that is more probable."""
         rival = sentence.rivals.get(self.name)
         return sentence if rival is None else preferred(rival, sentence, self._usual)
 
-    def _spans(self, sentence: Sentence, *, is_text: bool = False) -> tuple[Span, ...]:
-        """The spans of a sentence with those of its casing; ``is_text``: its words are no acronyms."""
+    def _spans(self, sentence: Sentence, *, is_text: bool = False) -> tuple[tuple[Span, ...], Case | None]:
+        """The spans of a sentence with those of its casing, and its case.
+
+        ``is_text``: its words are no acronyms.
+        """
         original = sentence.original
         entities = [span for span in sentence.spans if span.kind in CARRIED]
         truecased, case, words = self._truecased(original, entities, is_text)
         if case is None and not words:
-            return sentence.spans
+            return sentence.spans, None
         terms = [
             replace(span, source=truecased[span.begin : span.end], target=_term_in_case(span.target, case))
             for span in sentence.spans
             if span.kind == "term"
         ]
-        changed = [Span(*word.span(), "casing", truecased[word.start() : word.end()]) for word in words]
-        if case is None:
-            changed = [replace(span, kind="emphasis") for span in changed]
-        else:
-            changed.insert(0, Span(0, 0, "casing", "", case))
+        kind: SpanKind = "casing" if case else "emphasis"
+        changed = [Span(*word.span(), kind, truecased[word.start() : word.end()]) for word in words]
         own = [span for span in changed if not span.overlaps(terms)]
-        return tuple(sorted([*entities, *terms, *own], key=lambda span: (span.begin, span.end)))
+        return tuple(sorted([*entities, *terms, *own], key=lambda span: span.begin)), case
 
     def restore(self, sentence: Sentence, text: str) -> str:
         """The translation of a sentence in capitals in capitals."""
-        for span in sentence.spans:
-            if span.kind == "casing" and span.target == "upper":
-                return text.upper()
-            if span.kind == "casing" and span.target == "title":
-                return capitalized(text)
-        return text
+        if sentence.case == "upper":
+            return text.upper()
+        return capitalized(text) if sentence.case == "title" else text
 
     def _truecased(
         self, sentence: str, entities: Sequence[Span], is_text: bool

@@ -118,17 +118,16 @@ class Entities(Safeguard):
         text, _ = source_text(sentence.original, sentence.spans)
         satisfied = [hypothesis for hypothesis in sentence.hypotheses if _has_all(text, carried, hypothesis)]
         others = [hypothesis for hypothesis in sentence.hypotheses if hypothesis not in satisfied]
-        sentence.hypotheses = [*satisfied, *others]
         rival = sentence.rivals.get(self.name)
         if satisfied:
+            sentence = replace(sentence, hypotheses=[*satisfied, *others])
             return sentence if rival is None else preferred(rival, sentence, self._usual, _RIVALS_MARGIN)
         best = sentence.hypotheses[0].generated
         if sentence.target_prefix and any(span.target and span.target in best for span in carried):
             return sentence  # it stands in the prefix
         if rival is None or self._usual.options.beam_size > 1:
             rival = _without_entities(sentence, self._usual)
-        rival.is_retried = True
-        return rival
+        return replace(rival, is_retried=True)
 
 
 def _carried(sentence: Sentence) -> list[Span]:

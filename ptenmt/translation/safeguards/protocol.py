@@ -1,8 +1,10 @@
 """What a safeguard may do to a sentence on its way."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from ptenmt.translation.engine import mean_log_probability
 from ptenmt.translation.sentence import Search, SegmentedText, Sentence
 
 
@@ -10,8 +12,9 @@ class Safeguard:
     """Changes nothing; a safeguard overrides the methods that it needs, and only these are called.
 
     Texts are read; each sentence goes through ``before`` of all and ``rival`` of all, is searched with its
-    rivals, and goes through ``after`` of all, in the order of ``safeguards_of``; ``restore`` comes last. A
-    safeguard adds its spans to those that the sentence has.
+    rivals, and goes through ``after`` of all, in the order of ``safeguards_of``; ``restore`` comes last.
+    ``before`` changes the sentence: it adds spans to those that the sentence has. ``after`` changes none: it
+    returns the sentence, a rival, or a copy.
     """
 
     @property
@@ -30,7 +33,7 @@ class Safeguard:
         """Another reading of a sentence that has its spans, to be searched at the same time."""
 
     def after(self, sentence: Sentence) -> Sentence:
-        """A sentence with its hypotheses, in another order perhaps; without any, it is searched once more."""
+        """The sentence, or a copy: its hypotheses in another order, or none, to be searched once more."""
         return sentence
 
     def restore(self, _sentence: Sentence, text: str) -> str:
@@ -49,15 +52,12 @@ def preferred(rival: Sentence, sentence: Sentence, search: Search, margin: float
 
     A rival was searched greedily; with beam search it is returned without hypotheses, to be searched again.
     """
-    if _mean_log_probability(rival) <= _mean_log_probability(sentence) + margin:
+    if _probability_of_best(rival) <= _probability_of_best(sentence) + margin:
         return sentence
-    if search.options.beam_size > 1:
-        rival.search, rival.hypotheses = search, ()
-    return rival
+    return replace(rival, search=search, hypotheses=()) if search.options.beam_size > 1 else rival
 
 
-def _mean_log_probability(sentence: Sentence) -> float:
-    """Of the tokens of the best hypothesis."""
+def _probability_of_best(sentence: Sentence) -> float:
+    """The mean log-probability of the tokens of the best hypothesis."""
     best = sentence.hypotheses[0]
-    num_tokens = max(len(best.ids) - 1, 1)
-    return float(best.score * num_tokens ** (sentence.search.options.length_penalty - 1))
+    return mean_log_probability(best.ids, best.score, sentence.search.options.length_penalty)
