@@ -122,8 +122,8 @@ def read_npz(folder: Path) -> ForeignModel:
     # Such as model.vocab.yml of both languages, or model.src.vocab.yml and model.trg.vocab.yml.
     names = decoder.get("vocabs") or sorted(path.name for path in folder.glob("*vocab*.yml")) or ["vocab.yml"]
     with temporary_folder() as converted:
-        with reading(file):
-            converter = MarianConverter(str(file), [str(folder / Path(name).name) for name in names])
+        with reading(file), file.open("rb") as stream:  # an own one, since the converter closes none
+            converter = MarianConverter(stream, [str(folder / Path(name).name) for name in names])
             converter.convert(str(converted), force=True)
         found = read_ctranslate2(folder, converted)
     return replace(

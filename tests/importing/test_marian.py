@@ -93,7 +93,8 @@ class Comparison:
         own = {piece: token for token, piece in enumerate(trained.tokenizers.target.vocabulary)}
         special = {"</s>": END, "<unk>": UNK, "<pad>": START}
         columns = np.array([special.get(piece, own.get(piece)) for piece in sorted(ids, key=ids.get)])
-        theirs, pad = np.load(made / "expected.npz"), len(columns) - 1
+        with np.load(made / "expected.npz") as arrays:
+            theirs, pad = dict(arrays), len(columns) - 1
 
         def translated(row: np.ndarray) -> list[int]:
             tokens = [int(columns[token]) for token in row[1:] if token >= 0]
@@ -398,7 +399,8 @@ def test_an_architecture_of_marians_that_ptenmt_cannot_express_is_named(
 ):
     folder = write_as_opus(tmp_path / "opus")
     (file,) = folder.glob("*.npz")
-    arrays = dict(np.load(file))
+    with np.load(file) as archive:
+        arrays = dict(archive)
     text = re.sub(
         rf"^{option}: .*$", f"{option}: {value}", arrays["special:model.yml"].tobytes().decode(), flags=re.M
     )
