@@ -4,7 +4,7 @@ Pre-norm is its class Pegasus, post-norm its class Marian. Both have their sines
 position, and layer norms with an epsilon of 1e-5.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -176,11 +176,31 @@ def _marian_tokenizer(
 
 
 def _unigram_tokenizer(tokenizer: SentencePieceTokenizer, config: Config) -> dict[str, bytes]:
-    """SentencePiece's unigrams and the run's text preparation, for the package tokenizers."""
+    """The files of a tokenizer of sub-words, with the run's text preparation."""
+    content = with_preparation(tokenizer.model, config.data)
+    names = dict(zip(("pad_token", "unk_token", "bos_token", "eos_token"), SPECIAL_PIECES, strict=True))
+    source, target = config.data.languages
+    facts: Mapping[str, Any] = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": config.model.max_positions,
+        "clean_up_tokenization_spaces": False,
+        "model_input_names": ["input_ids", "attention_mask"],
+        "source_lang": source,
+        "target_lang": target,
+        **names,
+    }
+    return {
+        "tokenizer.json": _fast_tokenizer(content, tokenizer.symbols),
+        "tokenizer_config.json": json_file(facts),
+        "spiece.model": content,
+    }
+
+
+def _fast_tokenizer(content: bytes, symbols: Sequence[str]) -> bytes:
+    """A SentencePiece model of unigrams for the package tokenizers."""
     import tokenizers
     from sentencepiece import sentencepiece_model_pb2
 
-    content = with_preparation(tokenizer.model, config.data)
     model = sentencepiece_model_pb2.ModelProto.FromString(content)
     scored = [(piece.piece, piece.score) for piece in model.pieces]
     fast = tokenizers.Tokenizer(tokenizers.models.Unigram(scored, unk_id=UNK, byte_fallback=False))
@@ -195,24 +215,9 @@ def _unigram_tokenizer(tokenizer: SentencePieceTokenizer, config: Config) -> dic
     fast.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always")
     fast.decoder = tokenizers.decoders.Metaspace(replacement="▁", prepend_scheme="always")
     fast.add_special_tokens(list(SPECIAL_PIECES))
-    fast.add_tokens([tokenizers.AddedToken(symbol, normalized=False) for symbol in tokenizer.symbols])
+    fast.add_tokens([tokenizers.AddedToken(symbol, normalized=False) for symbol in symbols])
     start, end = SPECIAL_PIECES[START], SPECIAL_PIECES[END]
     fast.post_processor = tokenizers.processors.TemplateProcessing(
         single=f"{start} $A {end}", special_tokens=[(start, START), (end, END)]
     )
-    names = dict(zip(("pad_token", "unk_token", "bos_token", "eos_token"), SPECIAL_PIECES, strict=True))
-    source, target = config.data.languages
-    facts: Mapping[str, Any] = {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "model_max_length": config.model.max_positions,
-        "clean_up_tokenization_spaces": False,
-        "model_input_names": ["input_ids", "attention_mask"],
-        "source_lang": source,
-        "target_lang": target,
-        **names,
-    }
-    return {
-        "tokenizer.json": fast.to_str(pretty=False).encode(),
-        "tokenizer_config.json": json_file(facts),
-        "spiece.model": content,
-    }
+    return bytes(fast.to_str(pretty=False).encode())

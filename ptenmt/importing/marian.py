@@ -6,16 +6,19 @@ instead of 1 / (D/2).
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import yaml
 
+from ptenmt.atomic_files import temporary_folder
 from ptenmt.errors import ModelImportError
+from ptenmt.importing.ctranslate2 import read_ctranslate2
 from ptenmt.importing.foreign import ForeignModel, Vocabulary, check_architecture, model_config
-from ptenmt.importing.tensors import open_npz, open_tensors, read_json, reading
-from ptenmt.model.layouts import Place, in_hugging_face, in_marian
+from ptenmt.importing.tensors import most_unpacked, open_tensors, read_json, reading, sentencepiece_models
+from ptenmt.model.layouts import in_hugging_face
 from ptenmt.tokenizers import SPECIAL_PIECES
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 
@@ -57,7 +60,7 @@ def read_hugging_face(folder: Path) -> ForeignModel:
         source = target = Vocabulary(tokens=vocabulary, unknown=unknown, end=end, start=start)
     elif is_marian:
         source, target = _vocabularies(folder, config)
-        spm = _spm_models(folder)
+        spm = sentencepiece_models(folder)
     else:
         raise ModelImportError(f"{folder}: only Pegasus models that ptenmt exported can be imported")
     tied = "none"
@@ -94,16 +97,40 @@ def read_hugging_face(folder: Path) -> ForeignModel:
 
 
 def read_npz(folder: Path) -> ForeignModel:
-    """Read a model of Marian's with the files of OPUS-MT's archives; raises ModelImportError."""
+    """Read a model of Marian's with the files of OPUS-MT's archives, which CTranslate2's converter reads.
+
+    Raises ModelImportError, and OutputError if there is no room for the converted model.
+    """
+    from ctranslate2.converters import MarianConverter
+
     decoder = _yaml(folder / "decoder.yml")
     named = [folder / Path(name).name for name in decoder.get("models", ())] or sorted(folder.glob("*.npz"))
     if len(named) != 1:
         raise ModelImportError(f"{folder} has {len(named)} models (*.npz)", "leave only one there")
     file = named[0]
-    tensors = open_npz(file)
-    text = tensors.get(Place((_CONFIG,)), tensors.shapes.get(_CONFIG, ()))
-    with reading(file):
-        config = yaml.safe_load(text.astype(np.int8).tobytes().rstrip(b"\0"))
+    _check_marian(file)
+    # Such as model.vocab.yml of both languages, or model.src.vocab.yml and model.trg.vocab.yml.
+    names = decoder.get("vocabs") or sorted(path.name for path in folder.glob("*vocab*.yml")) or ["vocab.yml"]
+    with temporary_folder() as converted:
+        with reading(file), file.open("rb") as stream:  # an own one, since the converter closes none
+            converter = MarianConverter(stream, [str(folder / Path(name).name) for name in names])
+            converter.convert(str(converted), force=True)
+        found = read_ctranslate2(folder, converted)
+    return replace(
+        found,
+        form="Marian",
+        model=replace(found.model, max_positions=_MAX_POSITIONS),
+        decoding=_decoding(decoder, "beam-size", "normalize"),
+    )
+
+
+def _check_marian(file: Path) -> None:
+    """Raise ModelImportError for a file that is too large unpacked, or has what ptenmt cannot express."""
+    with reading(file), file.open("rb") as stream, np.load(stream) as archive:
+        unpacked = sum(entry.file_size for entry in archive.zip.infolist())
+        if unpacked > most_unpacked(file):
+            raise ValueError(f"it would have {unpacked:,} bytes unpacked")
+        config = yaml.safe_load(archive[_CONFIG].tobytes().rstrip(b"\0"))
     check_architecture(
         file,
         config,
@@ -123,50 +150,6 @@ def read_npz(folder: Path) -> ForeignModel:
             "lemma-dim-emb": (0,),
         },
     )
-    # Such as model.vocab.yml of both languages, or model.src.vocab.yml and model.trg.vocab.yml.
-    names = decoder.get("vocabs") or sorted(path.name for path in folder.glob("*vocab*.yml")) or ["vocab.yml"]
-    source, target = (_marian_vocabulary(folder / Path(name).name) for name in (names[0], names[-1]))
-    tied = "all" if "Wemb" in tensors.shapes else "target"
-    transposed_output = Place(("decoder_ff_logit_out_Wt",), is_transposed=True)
-    has_transposed = transposed_output.names[0] in tensors.shapes
-    with reading(file):
-        model = model_config(
-            file,
-            depths=(config["enc-depth"], config["dec-depth"]),
-            d_model=config["dim-emb"],
-            num_heads=config["transformer-heads"],
-            d_ff=config["transformer-dim-ffn"],
-            max_positions=_MAX_POSITIONS,
-            activation=config.get("transformer-ffn-activation", "swish"),
-            norm_epsilon=_EPSILON,
-            source_marks="end",
-            tied_embeddings="none" if has_transposed or "decoder_ff_logit_out_W" in tensors.shapes else tied,
-        )
-    return ForeignModel(
-        form="Marian",
-        model=model,
-        source=source,
-        target=target,
-        spm=_spm_models(folder),
-        tensors=tensors,
-        place=lambda path: (
-            transposed_output if has_transposed and path == "final/kernel" else in_marian(path)
-        ),
-        decoding=_decoding(decoder, "beam-size", "normalize"),
-    )
-
-
-def _spm_models(folder: Path) -> tuple[bytes, bytes]:
-    source, target = folder / "source.spm", folder / "target.spm"
-    if not source.exists() and any(folder.glob("*.bpe")):
-        raise ModelImportError(
-            f"{folder} has sub-words by BPE (source.bpe), not by SentencePiece",
-            "choose a model with source.spm",
-        )
-    with reading(source):
-        content = source.read_bytes()
-    with reading(target):
-        return content, target.read_bytes()
 
 
 def _vocabularies(folder: Path, config: Mapping[str, Any]) -> tuple[Vocabulary, Vocabulary]:
@@ -183,21 +166,6 @@ def _vocabularies(folder: Path, config: Mapping[str, Any]) -> tuple[Vocabulary, 
     if not target.exists():
         return vocabulary, vocabulary
     return Vocabulary(tokens=source_tokens, start=None, **special), vocabulary
-
-
-def _marian_vocabulary(file: Path) -> Vocabulary:
-    """Read a vocabulary of Marian's: YAML, a token and its id in each line.
-
-    YAML itself would read plain keys such as ``no`` and ``1`` as values of other types.
-    """
-    ids = {}
-    with reading(file):
-        # A long token has two lines: "? token" and ": id".
-        for line in file.read_text(encoding="utf-8").replace("\n: ", ": ").split("\n"):
-            if line.strip():
-                key, _, id = line.removeprefix("? ").rpartition(":")
-                ids[str(yaml.safe_load(key)) if key[:1] in ("'", '"') else key] = int(id)
-    return Vocabulary(tokens=_numbered(file, ids), unknown="<unk>", end="</s>", start=None)
 
 
 def _numbered(file: Path, ids: Mapping[str, Any]) -> list[str]:

@@ -13,6 +13,7 @@ import h5py
 import numpy as np
 import pytest
 import safetensors.numpy
+from ctranslate2.converters import OpusMTConverter
 from opus_files import write_opus
 
 from ptenmt import export_model
@@ -92,7 +93,8 @@ class Comparison:
         own = {piece: token for token, piece in enumerate(trained.tokenizers.target.vocabulary)}
         special = {"</s>": END, "<unk>": UNK, "<pad>": START}
         columns = np.array([special.get(piece, own.get(piece)) for piece in sorted(ids, key=ids.get)])
-        theirs, pad = np.load(made / "expected.npz"), len(columns) - 1
+        with np.load(made / "expected.npz") as arrays:
+            theirs, pad = dict(arrays), len(columns) - 1
 
         def translated(row: np.ndarray) -> list[int]:
             tokens = [int(columns[token]) for token in row[1:] if token >= 0]
@@ -193,7 +195,10 @@ def test_the_forms_of_a_model_are_one_run(tmp_path: Path):
     with zipfile.ZipFile(tmp_path / "opus.zip", "w") as archive:
         for file in opus.iterdir():
             archive.write(file, file.name)
-    for form in (write_as_h5(tmp_path / "h5"), opus, tmp_path / "opus.zip"):
+    converted = Path(OpusMTConverter(str(opus)).convert(str(tmp_path / "ctranslate2")))
+    for name in ("source.spm", "target.spm"):
+        shutil.copy(opus / name, converted)
+    for form in (converted, write_as_h5(tmp_path / "h5"), opus, tmp_path / "opus.zip"):
         run = import_model(form, tmp_path / f"run-{form.name}")
         found = TrainedModel.load(run)
         assert found.tokenizers.source.vocabulary == expected.tokenizers.source.vocabulary
@@ -320,7 +325,11 @@ def test_archives_that_are_truncated_or_too_large_are_refused(tmp_path: Path):
     with pytest.raises(ModelImportError, match="the limit is 1,000,000,000"):
         import_model(tmp_path / "bomb.zip", tmp_path / "run")
     (weights,) = folder.glob("*.npz")
+    content = weights.read_bytes()
     (tmp_path / "bomb.zip").replace(weights)
+    with pytest.raises(ModelImportError, match=r"\.npz cannot be read: it would have 1,000,000,001 bytes"):
+        import_model(folder, tmp_path / "run")
+    weights.write_bytes(content[: len(content) // 2])
     with pytest.raises(ModelImportError, match=r"\.npz cannot be read: "):
         import_model(folder, tmp_path / "run")
 
@@ -334,7 +343,8 @@ def test_an_architecture_of_marians_that_ptenmt_cannot_express_is_named(
 ):
     folder = write_as_opus(tmp_path / "opus")
     (file,) = folder.glob("*.npz")
-    arrays = dict(np.load(file))
+    with np.load(file) as archive:
+        arrays = dict(archive)
     text = re.sub(
         rf"^{option}: .*$", f"{option}: {value}", arrays["special:model.yml"].tobytes().decode(), flags=re.M
     )
