@@ -16,7 +16,7 @@ from ptenmt.config import ModelConfig
 from ptenmt.config.schema import SourceMarks
 from ptenmt.errors import ModelImportError
 from ptenmt.importing.foreign import ForeignModel, Vocabulary, check_architecture, model_config
-from ptenmt.importing.tensors import Tensors, read_json, reading, sentencepiece_models
+from ptenmt.importing.tensors import TO_FLOAT32, Tensors, read_json, reading, sentencepiece_models
 from ptenmt.model.layouts import in_ctranslate2, interleaving
 from ptenmt.model.positions import positional_encoding
 
@@ -52,7 +52,6 @@ def read_ctranslate2(folder: Path, place: Path | None = None) -> ForeignModel:
     exported = metadata.get("ptenmt") or read_json(folder / "export.json", needed=False)
     marks = exported.get("source_marks") or _source_marks(tensors, config, source, is_bare=bool(metadata))
     model = _model_config(tensors, config, marks)
-    languages = exported.get("languages", (metadata.get("from_code"), metadata.get("to_code")))
     return ForeignModel(
         form="Argos Translate" if metadata else "CTranslate2",
         model=model,
@@ -62,7 +61,7 @@ def read_ctranslate2(folder: Path, place: Path | None = None) -> ForeignModel:
         tensors=tensors,
         place=partial(in_ctranslate2, is_gated=model.activation == "swiglu"),
         has_sines_first=_has_sines_first(tensors, model),
-        languages=(languages[0], languages[1]) if all(languages) else None,
+        languages=(str(metadata.get("from_code", "")), str(metadata.get("to_code", ""))),
         exported={"licence": str(metadata.get("license", "")), **exported},
     )
 
@@ -84,9 +83,7 @@ def _open_model(file: Path) -> Tensors:
                 shape = tuple(_number(stream, "I") for _ in range(_number(stream, "B")))
                 type_id, num_bytes = _number(stream, "B"), _number(stream, "I")
                 if type_id >= len(_DTYPES):
-                    raise ModelImportError(
-                        f"{file}: {name} is in bfloat16", "convert the model to float32 first"
-                    )
+                    raise ModelImportError(f"{file}: {name} is in bfloat16", TO_FLOAT32)
                 end = stream.seek(num_bytes, 1)
                 arrays[name] = content[end - num_bytes : end].view(_DTYPES[type_id]).reshape(shape)
             aliases = [(_text(stream), _text(stream)) for _ in range(_number(stream, "I"))]

@@ -14,6 +14,8 @@ import numpy as np
 import yaml
 
 from ptenmt.atomic_files import temporary_folder
+from ptenmt.config import DecodingConfig
+from ptenmt.config.loading import build_config
 from ptenmt.errors import ModelImportError
 from ptenmt.importing.ctranslate2 import read_ctranslate2
 from ptenmt.importing.foreign import ForeignModel, Vocabulary, check_architecture, model_config
@@ -26,7 +28,7 @@ _EPSILON = 1e-5
 _MAX_POSITIONS = 512
 """Of OPUS-MT's models, which were trained on sentences up to this length."""
 _ACTIVATIONS = {"relu": "relu", "swish": "swish", "silu": "swish", "gelu": "gelu"}
-_LANGUAGES = {"por": "pt", "eng": "en"}
+_SEARCH_OPTIONS = ("beam_size", "length_penalty", "no_repeat_ngram")
 _CONFIG = "special:model.yml"
 """Marian's array with its config, as text."""
 
@@ -51,8 +53,9 @@ def read_hugging_face(folder: Path) -> ForeignModel:
             "decoder_ffn_dim": (config.get("encoder_ffn_dim"),),
         },
     )
-    own = folder / "spiece.model"
-    if own.exists():
+    exported = read_json(folder / "export.json", needed=False)
+    own, is_own = folder / "spiece.model", bool(exported) and not (folder / "source.spm").exists()
+    if is_own:
         with reading(own):
             spm = own.read_bytes(), own.read_bytes()
             vocabulary = SentencePieceTokenizer(spm[0]).vocabulary
@@ -77,10 +80,10 @@ def read_hugging_face(folder: Path) -> ForeignModel:
             norm="post" if is_marian else "pre",
             activation=_ACTIVATIONS[config.get("activation_function", "gelu")],
             norm_epsilon=config.get("norm_epsilon", _EPSILON),
-            source_marks="both" if own.exists() else "end",
+            source_marks="both" if is_own else "end",
             tied_embeddings=tied,
         )
-    generation = read_json(folder / "generation_config.json", needed=False)
+    generation = folder / "generation_config.json"
     tokenizer = read_json(folder / "tokenizer_config.json", needed=False)
     return ForeignModel(
         form=f"Hugging Face's {'Marian' if is_marian else 'Pegasus'}",
@@ -90,9 +93,15 @@ def read_hugging_face(folder: Path) -> ForeignModel:
         spm=spm,
         tensors=open_tensors(folder),
         place=in_hugging_face,
-        languages=_languages(tokenizer.get("source_lang"), tokenizer.get("target_lang")),
-        decoding=_decoding(generation, "num_beams", "length_penalty"),
-        exported=read_json(folder / "export.json", needed=False),
+        languages=(str(tokenizer.get("source_lang") or ""), str(tokenizer.get("target_lang") or "")),
+        decoding=_decoding(
+            generation,
+            read_json(generation, needed=False),
+            "num_beams",
+            "length_penalty",
+            "no_repeat_ngram_size",
+        ),
+        exported=exported,
     )
 
 
@@ -103,7 +112,8 @@ def read_npz(folder: Path) -> ForeignModel:
     """
     from ctranslate2.converters import MarianConverter
 
-    decoder = _yaml(folder / "decoder.yml")
+    options = folder / "decoder.yml"
+    decoder = _yaml(options)
     named = [folder / Path(name).name for name in decoder.get("models", ())] or sorted(folder.glob("*.npz"))
     if len(named) != 1:
         raise ModelImportError(f"{folder} has {len(named)} models (*.npz)", "leave only one there")
@@ -120,7 +130,7 @@ def read_npz(folder: Path) -> ForeignModel:
         found,
         form="Marian",
         model=replace(found.model, max_positions=_MAX_POSITIONS),
-        decoding=_decoding(decoder, "beam-size", "normalize"),
+        decoding=_decoding(options, decoder, "beam-size", "normalize"),
     )
 
 
@@ -158,10 +168,13 @@ def _vocabularies(folder: Path, config: Mapping[str, Any]) -> tuple[Vocabulary, 
     source, target = folder / "vocab.json", folder / "target_vocab.json"
     source_tokens = _numbered(source, read_json(source))
     tokens = _numbered(target, read_json(target)) if target.exists() else source_tokens
-    file = folder / "config.json"
-    check_architecture(file, config, {"decoder_start_token_id": (config.get("pad_token_id"),)})
-    with reading(file):
-        start = tokens[config.get("decoder_start_token_id", -1)]
+    file, pad = folder / "config.json", config.get("pad_token_id")
+    check_architecture(file, config, {"decoder_start_token_id": (pad,)})
+    if not isinstance(pad, int) or pad not in range(len(tokens)):
+        raise ModelImportError(
+            f"{file}: pad_token_id={pad!r} is no id of {target if target.exists() else source}"
+        )
+    start = tokens[pad]
     vocabulary = Vocabulary(tokens=tokens, start=start, **special)
     if not target.exists():
         return vocabulary, vocabulary
@@ -178,15 +191,12 @@ def _numbered(file: Path, ids: Mapping[str, Any]) -> list[str]:
     return tokens
 
 
-def _languages(*codes: Any) -> tuple[str, str] | None:
-    source, target = (_LANGUAGES.get(code, str(code)) for code in codes)
-    return (source, target) if len(source) == len(target) == 2 else None
-
-
-def _decoding(found: Mapping[str, Any], beam_size: str, length_penalty: str) -> dict[str, Any]:
-    """The section ``decoding``, of the options that another program's config has."""
-    names = {"beam_size": beam_size, "length_penalty": length_penalty}
-    return {own: found[theirs] for own, theirs in names.items() if found.get(theirs)}
+def _decoding(file: Path, found: Mapping[str, Any], *names: str) -> DecodingConfig:
+    """The search of another program's config, by its names of the options; raises ModelImportError."""
+    options = dict(zip(_SEARCH_OPTIONS, names, strict=False))
+    with reading(file):
+        values = {own: found[theirs] for own, theirs in options.items() if found.get(theirs)}
+        return build_config({"decoding": values}).decoding
 
 
 def _yaml(file: Path) -> dict[str, Any]:

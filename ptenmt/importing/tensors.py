@@ -12,6 +12,7 @@ import numpy as np
 from ptenmt.errors import ModelImportError
 from ptenmt.model.layouts import Place
 
+TO_FLOAT32 = "convert the model to float32 first"
 _PICKLE_HINT = (
     "convert it where you trust it: python -c 'from transformers import AutoModelForSeq2SeqLM as M; "
     'M.from_pretrained("{folder}").save_pretrained("{folder}")\''
@@ -83,7 +84,11 @@ def _open_safetensors(file: Path) -> Tensors:
 
     with reading(file):
         opened: Any = safetensors.safe_open(file, "numpy")
-        shapes = {name: tuple(opened.get_slice(name).get_shape()) for name in opened.keys()}  # noqa: SIM118
+        slices = {name: opened.get_slice(name) for name in opened.keys()}  # noqa: SIM118
+    for name, content in slices.items():
+        if content.get_dtype() == "BF16":
+            raise ModelImportError(f"{file}: {name} is in bfloat16", TO_FLOAT32)
+    shapes = {name: tuple(content.get_shape()) for name, content in slices.items()}
     return Tensors(file, shapes, opened.get_tensor)
 
 

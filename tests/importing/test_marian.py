@@ -189,6 +189,26 @@ def test_where_it_comes_from_is_recorded(tmp_path: Path):
         import_model(MODEL, tmp_path / "run")
 
 
+@pytest.mark.parametrize(
+    ("stated", "languages", "missing"),
+    [
+        ({"source_lang": "spa", "target_lang": "deu"}, ("es", "de"), []),
+        ({"source_lang": "es"}, ("es", "en"), ["target"]),
+        ({}, ("pt", "en"), ["source", "target"]),
+    ],
+)
+def test_its_languages_are_those_that_the_files_state(
+    stated: dict[str, str], languages: tuple[str, str], missing: list[str], tmp_path: Path
+):
+    folder = Path(shutil.copytree(MODEL, tmp_path / "model"))
+    (folder / "tokenizer_config.json").write_text(json.dumps(stated))
+    warnings: list[str] = []
+    run = import_model(folder, tmp_path / "run", on_warning=warnings.append)
+    assert run.config().data.languages == languages
+    assert [line.split()[1] for line in warnings] == missing
+
+
+@pytest.mark.filterwarnings("ignore:the .* language is not stated")
 def test_the_forms_of_a_model_are_one_run(tmp_path: Path):
     expected = TrainedModel.load(import_model(MODEL, tmp_path / "run"))
     opus = write_as_opus(tmp_path / "opus")
@@ -251,6 +271,7 @@ def without(*names: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
     return lambda found: {name: value for name, value in found.items() if name not in names}
 
 
+PADS = ("pad_token_id", "decoder_start_token_id")
 (QUERY,) = in_hugging_face("decoder/block1/cross_attention/query/kernel").names
 
 
@@ -270,6 +291,23 @@ def without(*names: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
         ("config.json", lambda found: found | {"d_model": 12}, r"has the shape \(\d+, 8\)"),
         ("config.json", lambda found: found | {"d_model": 9}, "model.d_model=9 must be even"),
         ("config.json", without("d_model"), "config.json has no d_model"),
+        ("config.json", lambda found: found | dict.fromkeys(PADS, -1), "pad_token_id=-1 is no id of"),
+        (
+            "generation_config.json",
+            lambda found: found | {"num_beams": "four"},
+            r"n_config\.json .*beam_size",
+        ),
+        ("generation_config.json", lambda found: found | {"num_beams": 4.5}, r"n_config\.json .*beam_size"),
+        (
+            "generation_config.json",
+            lambda found: found | {"length_penalty": -1.0},
+            r"n_config\.json .*length",
+        ),
+        (
+            "tokenizer_config.json",
+            lambda found: found | {"source_lang": "ROMANCE"},
+            "states ROMANCE as the s",
+        ),
         ("vocab.json", without("<unk>"), "the ids in .* are not 0 to"),
         ("vocab.json", lambda found: found | {"more": len(found)}, "has the shape"),
         ("vocab.json", lambda found: list(found), "cannot be read"),
@@ -309,6 +347,24 @@ def test_a_pickle_is_refused_with_a_way_to_convert_it(tmp_path: Path):
     with pytest.raises(ModelImportError, match=r"pytorch_model\.bin is a pickle") as raised:
         import_model(folder, tmp_path / "run")
     assert "save_pretrained" in raised.value.hint
+
+
+def test_bfloat16_is_named(tmp_path: Path):
+    folder = Path(shutil.copytree(MODEL, tmp_path / "model"))
+    head = b'{"model.shared.weight": {"dtype": "BF16", "shape": [1], "data_offsets": [0, 2]}}'
+    (folder / "model.safetensors").write_bytes(len(head).to_bytes(8, "little") + head + bytes(2))
+    with pytest.raises(ModelImportError, match=r"model\.shared\.weight is in bfloat16"):
+        import_model(folder, tmp_path / "run")
+
+
+def test_pegasus_of_others_is_refused(tmp_path: Path):
+    folder = Path(shutil.copytree(MODEL, tmp_path / "model"))
+    (folder / "target.spm").unlink()
+    (folder / "source.spm").rename(folder / "spiece.model")
+    pegasus = {"model_type": "pegasus", "normalize_before": True}
+    broken(folder, "config.json", lambda found: found | pegasus)
+    with pytest.raises(ModelImportError, match="only Pegasus models that ptenmt exported"):
+        import_model(folder, tmp_path / "run")
 
 
 def test_archives_that_are_truncated_or_too_large_are_refused(tmp_path: Path):
