@@ -9,13 +9,19 @@ from typing import Protocol
 
 from ptenmt.documents.archive import epub, open_document_text
 from ptenmt.documents.html import Html
+from ptenmt.documents.markdown import markdown
 from ptenmt.documents.office import OfficeDocument
-from ptenmt.documents.text import PlainText, Subtitles
+from ptenmt.documents.strings import gettext_messages, json_strings, yaml_strings
+from ptenmt.documents.text import Subtitles, TextFile, plain_text, web_vtt
+from ptenmt.documents.xliff import Xliff
 from ptenmt.errors import DocumentError
 from ptenmt.translation import Translator
 from ptenmt.translation.markup import Fragment, move_markup, text_of
 
-FORMATS = (".txt", ".html", ".srt", ".docx", ".odt", ".pptx", ".epub")
+FORMATS = (
+    *(".txt", ".html", ".md", ".srt", ".vtt", ".docx", ".odt", ".pptx", ".epub"),
+    *(".po", ".xliff", ".xlf", ".json", ".yaml", ".yml"),
+)
 """The file name suffixes of the formats."""
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8",
@@ -39,7 +45,7 @@ class _EncodedDocument:
     """A document in UTF-8, UTF-16 with a byte order mark, or else ``legacy``; its encoding stays."""
 
     def __init__(
-        self, content: bytes, parse: Callable[[str], PlainText | Html | Subtitles], *, legacy: str = ""
+        self, content: bytes, parse: Callable[[str], TextFile | Html | Subtitles], *, legacy: str = ""
     ) -> None:
         self._mark = next((mark for mark in _BYTE_ORDER_MARKS if content.startswith(mark)), b"")
         self._encoding = _BYTE_ORDER_MARKS.get(self._mark, "utf-8")
@@ -76,11 +82,24 @@ def read_document(
     check_format(name)
     match _suffix(name):
         case ".txt":
-            return _EncodedDocument(content, PlainText, legacy="cp1252")
+            return _EncodedDocument(content, plain_text, legacy="cp1252")
         case ".html":
             return _EncodedDocument(content, lambda source: Html(source, languages))
+        case ".md":
+            return _EncodedDocument(content, markdown)
         case ".srt":
             return _EncodedDocument(content, Subtitles, legacy="cp1252")
+        case ".vtt":
+            return _EncodedDocument(content, web_vtt)
+        case ".po":
+            language = languages[1] if languages else ""
+            return _EncodedDocument(content, lambda source: gettext_messages(source, language))
+        case ".xliff" | ".xlf":
+            return _EncodedDocument(content, lambda source: Xliff(source, languages))
+        case ".json":
+            return _EncodedDocument(content, json_strings)
+        case ".yaml" | ".yml":
+            return _EncodedDocument(content, yaml_strings)
         case ".docx":
             return OfficeDocument(content, "a Word document")
         case ".pptx":
