@@ -43,7 +43,8 @@ def markdown(source: str) -> TextFile:
 def _ranges(source: str, begin: int) -> Iterator[tuple[int, int, "_Paragraph"]]:
     lines = [line.span(1) for line in _LINE.finditer(source, begin)]
     parent = ""
-    for token in _parser().parse(source[begin:]):
+    tokens: list[_Token] = _parser().parse(source[begin:])
+    for token in tokens:
         if token.type != "inline":
             parent = token.type
         elif parent in ("paragraph_open", "heading_open"):
@@ -160,7 +161,7 @@ def _begun(line: str) -> str:
 
 
 def _parser() -> MarkdownIt:
-    """A parser whose inline tokens have their ``range`` in the source in ``meta``, and links their ``label``."""
+    """A parser that notes where inline tokens stand, and the labels of links, in their ``meta``."""
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
     parser.disable(["fragments_join", "text_join"])
     rules: dict[str, Any] = {

@@ -3,7 +3,7 @@
 import json
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -47,14 +47,15 @@ _GETTEXT_LINE = re.compile(
 )
 
 
-def gettext_messages(source: str, language: str = "") -> TextFile:
+def gettext_messages(source: str, languages: tuple[Collection[str], str] | None = None) -> TextFile:
     """A gettext catalogue: ``msgid`` is translated where ``msgstr`` is empty; all other bytes stay.
 
-    ``language`` becomes the one that the header names.
+    The second of the ``languages`` becomes the one that the header names.
     """
     check_tags(source.count("<"), MAX_TAGS)
-    if language:
-        source = re.sub(r'^("Language: )[^"\\]*', rf"\g<1>{language}", source, count=1, flags=re.MULTILINE)
+    if languages:
+        header = re.compile(r'^("Language: )[^"\\]*', re.MULTILINE)
+        source = header.sub(rf"\g<1>{languages[1]}", source, count=1)
     return TextFile(source, _gettext_ranges(source))
 
 
@@ -128,27 +129,35 @@ def yaml_strings(source: str) -> TextFile:
 
 
 def _yaml_ranges(source: str) -> Iterator[tuple[int, int, _String]]:
-    resolver = _YAML_LOADER("")
     places = ["item"]  # of what comes next in each collection: item, key, value, or hidden in a key
-    for event in yaml.parse(source, Loader=_YAML_LOADER):
-        if isinstance(event, yaml.CollectionEndEvent):
+    for event in _yaml_events(source):
+        kind = type(event)
+        if kind in (yaml.MappingEndEvent, yaml.SequenceEndEvent):
             places.pop()
-        if not isinstance(event, yaml.NodeEvent):
+        if not issubclass(kind, yaml.NodeEvent):
             continue
         place = places[-1]
         places[-1] = {"key": "value", "value": "key"}.get(place, place)
-        if isinstance(event, yaml.CollectionStartEvent):
-            is_mapping = isinstance(event, yaml.MappingStartEvent)
+        if issubclass(kind, yaml.CollectionStartEvent):
+            is_mapping = kind is yaml.MappingStartEvent
             places.append("hidden" if place in ("key", "hidden") else "key" if is_mapping else "item")
             if len(places) > MAX_DEPTH:
                 raise DocumentError("the YAML is nested too deeply", is_too_large=True)
-        elif place in ("item", "value") and isinstance(event, yaml.ScalarEvent):
-            tag = event.tag or resolver.resolve(yaml.ScalarNode, event.value, event.implicit)
-            if tag == "tag:yaml.org,2002:str":
-                begin, end = event.start_mark.index, event.end_mark.index
-                begin += len(re.match(r"(?:[&!]\S*\s+)*", source[begin:end])[0])  # an anchor, a tag
-                written = source[begin:end]
-                yield begin, end, _String(event.value, partial(_yaml_scalar, event, written))
+        elif place in ("item", "value") and _is_yaml_string(event):
+            end = event.end_mark.index
+            written = re.sub(r"^(?:[&!]\S*\s+)*", "", source[event.start_mark.index : end])  # anchor, tag
+            yield end - len(written), end, _String(event.value, partial(_yaml_scalar, event, written))
+
+
+def _yaml_events(source: str) -> Any:
+    return yaml.parse(source, Loader=_YAML_LOADER)
+
+
+def _is_yaml_string(event: Any) -> bool:
+    if not isinstance(event, yaml.ScalarEvent):
+        return False
+    tag = event.tag or _YAML_LOADER("").resolve(yaml.ScalarNode, event.value, event.implicit)
+    return bool(tag == "tag:yaml.org,2002:str")
 
 
 def _yaml_scalar(event: Any, written: str, text: str) -> str:
@@ -157,29 +166,23 @@ def _yaml_scalar(event: Any, written: str, text: str) -> str:
         return _yaml_block(event, written, text)
     if event.style == "'" and "\n" not in text:
         return "'" + text.replace("'", "''") + "'"
-    if not event.style and _is_plain(text):
-        return text
-    return json.dumps(text, ensure_ascii=False)
+    return text if not event.style and _is_plain(text) else json.dumps(text, ensure_ascii=False)
 
 
 def _is_plain(text: str) -> bool:
+    """Whether a text is the same string without quotes, in every context."""
     try:
-        values = [yaml.load(form, Loader=_YAML_LOADER) for form in (f"- {text}", f"[{text}]")]  # noqa: S506
+        _, _, _, event, *others = _yaml_events(f"[{text}]")
     except yaml.YAMLError:
         return False
-    return values == [[text], [text]]
-
-
-def _num_spaces(line: str) -> int:
-    return len(line) - len(line.lstrip(" "))
+    return _is_yaml_string(event) and event.value == text and len(others) == 3
 
 
 def _yaml_block(event: Any, written: str, text: str) -> str:
     """A text as a block in the indentation of the one that it replaces."""
-    line_end = "\r\n" if "\r\n" in written else "\n"
-    header, *body = written.split(line_end)
-    first, first_value = (next(filter(str.strip, lines)) for lines in (body, event.value.split("\n")))
-    num_spaces = _num_spaces(first) - _num_spaces(first_value)
+    header, *body = written.splitlines()
+    first, first_value = (next(filter(str.strip, lines), "") for lines in (body, event.value.splitlines()))
+    num_spaces = max(1, _num_spaces(first) - _num_spaces(first_value))
     lines = text.rstrip("\n").split("\n")
     if event.style == ">" and any(line[:1].isspace() for line in lines):
         header = header.replace(">", "|", 1)  # such lines are not folded
@@ -187,5 +190,10 @@ def _yaml_block(event: Any, written: str, text: str) -> str:
         text = re.sub("\n+", r"\g<0>\n", text.rstrip("\n"))
         width = max(20, 80 - num_spaces)
         lines = [part for line in text.split("\n") for part in textwrap.wrap(line, width) or [""]]
+    line_end = "\r\n" if "\r\n" in written else "\n"
     ends = written[len(written.rstrip()) :]
     return line_end.join([header, *(" " * num_spaces + line if line else "" for line in lines)]) + ends
+
+
+def _num_spaces(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))

@@ -1,4 +1,4 @@
-"""Plain text (.txt), and subtitles, whose times and tags are kept: SubRip (.srt), read with srt; WebVTT (.vtt)."""
+"""Plain text, and subtitles, whose times and tags are kept: SubRip (.srt), read with srt, and WebVTT."""
 
 import re
 import textwrap

@@ -29,14 +29,8 @@ class Xliff(Html):
         root = self.root.find(".//{*}xliff")
         if root is None:
             raise DocumentError("the file is not XLIFF: it has no element xliff")
-        is_version_2 = root.get("version", "").startswith("2")
-        for node in [] if languages is None else [root] if is_version_2 else root.iter("{*}file"):
-            sources, target = languages
-            for names, accepted in zip(_LANGUAGES, (sources, [target]), strict=True):
-                language = node.get(names[is_version_2], "")
-                if language and language.lower().split("-")[0] not in accepted:
-                    raise DocumentError(f"the file's {names[0]} is {language}, not {' or '.join(accepted)}")
-            node.set(_LANGUAGES[1][is_version_2], node.get(_LANGUAGES[1][is_version_2], target))
+        if languages:
+            _name_languages(root, *languages)
 
     def _written(self, tree: Any) -> str:
         for pair in list(tree.iter(_PAIR)):
@@ -48,6 +42,18 @@ class Xliff(Html):
             line_break.tail = f"\n{line_break.tail or ''}"
         etree.strip_tags(tree, _PAIR, "br")
         return super()._written(tree)
+
+
+def _name_languages(root: _Element, sources: Collection[str], target: str) -> None:
+    """Refuse a file of other languages; one without that of its targets gets it."""
+    is_version_2 = root.get("version", "").startswith("2")
+    for node in [root] if is_version_2 else root.iter("{*}file"):
+        for names, accepted in zip(_LANGUAGES, (sources, [target]), strict=True):
+            language = node.get(names[is_version_2], "")
+            if language and language.lower().split("-")[0] not in accepted:
+                raise DocumentError(f"the file's {names[0]} is {language}, not {' or '.join(accepted)}")
+        name = _LANGUAGES[1][is_version_2]
+        node.set(name, node.get(name, target))
 
 
 def _roles(root: _Element) -> dict[_Element, str]:
