@@ -12,12 +12,14 @@ from typing import Any
 
 from markdown_it import MarkdownIt, rules_inline
 
-from ptenmt.documents.inline import PLACEHOLDER, POINT, TaggedText, html_tag
+from ptenmt.documents.inline import PLACEHOLDER, POINT, TaggedText, check_tags, html_tag
 from ptenmt.documents.text import TextFile, wrapped
 from ptenmt.errors import DocumentError
 from ptenmt.translation.markup import Fragment
 
-MAX_CHARACTERS = 1_000_000
+MAX_CHARACTERS = 2_000_000
+MAX_TAGS = 50_000
+"""Characters that could be syntax of a paragraph, line ends included."""
 
 _FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?:.*\n)*?\1[ \t]*(?:\r?\n|\Z)")
 _LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
@@ -35,6 +37,7 @@ def markdown(source: str) -> TextFile:
     """Read Markdown; refuses a file that is too long or has too many texts."""
     if len(source) > MAX_CHARACTERS:
         raise DocumentError(f"the Markdown has more than {MAX_CHARACTERS:,} characters", is_too_large=True)
+    check_tags(sum(map(source.count, "*_~`[!<&\\\n")), MAX_TAGS)
     front_matter = _FRONT_MATTER.match(source)
     begin = front_matter.end() if front_matter else 0
     return TextFile(source, _ranges(source, begin))
@@ -91,7 +94,8 @@ class _Paragraph:
             if child.type in ("softbreak", "hardbreak"):
                 text = content[end:begin].rstrip(" ")
                 yield from self._text_pieces(text)
-                yield self._break(child.type, content[end + len(text) : begin + 1])
+                line_end = content.index("\n", begin) + 1
+                yield self._break(child.type, content[end + len(text) : line_end])
             else:
                 yield from self._text_pieces(content[end:begin])
                 self._num_lines[-1] += content.count("\n", begin, next_end)
@@ -190,7 +194,7 @@ def _with_ranges(rule: Callable[[Any, bool], bool], state: Any, silent: bool) ->
     tokens = [] if silent or not found else state.tokens[-1:] if sign == "\n" else state.tokens[num_tokens:]
     for token in tokens[:1]:
         token.meta["range"] = begin, state.pos
-        token.meta["label"] = state.src[label_begin:label_end]
+        token.meta["label"] = state.src[label_begin : max(label_begin, label_end)]
     if sign in "*_~":
         for token in tokens:
             token.meta["range"] = begin, begin + len(token.content)

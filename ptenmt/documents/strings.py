@@ -183,13 +183,15 @@ def _yaml_block(event: Any, written: str, text: str) -> str:
     header, *body = written.splitlines()
     first, first_value = (next(filter(str.strip, lines), "") for lines in (body, event.value.splitlines()))
     num_spaces = max(1, _num_spaces(first) - _num_spaces(first_value))
-    lines = text.rstrip("\n").split("\n")
+    text = text.rstrip("\n") if event.value[0].isspace() else text.strip("\n ")
+    lines = text.split("\n")
     if event.style == ">" and any(line[:1].isspace() for line in lines):
         header = header.replace(">", "|", 1)  # such lines are not folded
     elif event.style == ">":
-        text = re.sub("\n+", r"\g<0>\n", text.rstrip("\n"))
+        text = re.sub("\n+", r"\g<0>\n", text)
         width = max(20, 80 - num_spaces)
-        lines = [part for line in text.split("\n") for part in textwrap.wrap(line, width) or [""]]
+        wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+        lines = [part for line in text.split("\n") for part in wrapper.wrap(line) or [""]]
     line_end = "\r\n" if "\r\n" in written else "\n"
     ends = written[len(written.rstrip()) :]
     return line_end.join([header, *(" " * num_spaces + line if line else "" for line in lines)]) + ends

@@ -25,7 +25,10 @@ class Xliff(Html):
     """A file in XLIFF; ``languages``, if it names others, refuse it, and the second becomes its target's."""
 
     def __init__(self, source: str, languages: tuple[Collection[str], str] | None = None) -> None:
-        super().__init__(source, roles=_roles)
+        try:
+            super().__init__(source, roles=_roles)
+        except ValueError as error:  # lxml makes no elements in namespaces that it cannot parse
+            raise DocumentError(f"the file is not XLIFF: {error}") from error
         root = self.root.find(".//{*}xliff")
         if root is None:
             raise DocumentError("the file is not XLIFF: it has no element xliff")
