@@ -23,6 +23,7 @@ POINT, PLACEHOLDER = "", "{}"
 _VOID = re.compile(r"<(?:br|hr|img|input|wbr)\b.*|<.*/>", re.IGNORECASE | re.DOTALL)
 _BEFORE_ORDINAL = re.compile(r"(?:\d|\b[nN])\.?$")
 _NUMBER_IN_BRACES = re.compile(r"\{\d+\}")
+_PLACEHOLDERS = re.compile(r"\{\d+\}|\n")
 
 
 def is_prose(text: str) -> bool:
@@ -114,9 +115,11 @@ class TaggedText:
             parts.append(escaped(text))
             last = path
         left = {**self._placeholders}
-        pattern = "|".join(map(re.escape, left)) or "(?!)"
-        text = re.sub(pattern, lambda name: left.pop(name[0], ""), "".join(parts))
-        return " ".join([text, *left.values()])
+
+        def original(name: re.Match[str]) -> str:
+            return left.pop(name[0], "") if name[0] in self._placeholders else name[0]
+
+        return " ".join([_PLACEHOLDERS.sub(original, "".join(parts)), *left.values()])
 
 
 def html_tag(tag: str) -> str:
@@ -174,7 +177,6 @@ class TranslationUnit(ABC):
         """Write a translation into an element; placeholders that it lost are at its end."""
         opened, last, seen = [container], Elements(), set[int]()
         left = {name: [*elements] for name, elements in self._placeholders.items()}
-        pattern = re.compile("|".join(map(re.escape, left)) or "(?!)")
 
         def append(element: Any) -> None:
             element.tail = None
@@ -193,7 +195,9 @@ class TranslationUnit(ABC):
                 opened.append(contents)
                 seen.add(number)
             last, end = path, 0
-            for placeholder in pattern.finditer(text):
+            for placeholder in _PLACEHOLDERS.finditer(text):
+                if placeholder[0] not in left:
+                    continue
                 self._append_text(opened[-1], text[end : placeholder.start()])
                 end = placeholder.end()
                 if left[placeholder[0]]:

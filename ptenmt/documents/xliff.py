@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from copy import deepcopy
+from functools import partial
 from typing import Any
 
 from lxml import etree
@@ -16,6 +17,8 @@ _BEGINS, _ENDS = ("bpt", "bx", "sc"), ("ept", "ex", "ec")
 """Elements that stand where something begins, and where it ends."""
 _LANGUAGES = (("source-language", "srcLang"), ("target-language", "trgLang"))
 """The attributes, of version 1.2 and 2."""
+MAX_NODES = 500
+"""Of an element whose codes are paired, which takes time quadratic in their number."""
 _PAIR = "ptenmt-pair"
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _Element = Any
@@ -62,7 +65,8 @@ def _name_languages(root: _Element, sources: Collection[str], target: str) -> No
 def _roles(root: _Element) -> dict[_Element, str]:
     """The role of each node, as of HTML: new targets are blocks."""
     etree.strip_tags(root, etree.Comment, etree.ProcessingInstruction)
-    targets = {target for unit in root.iter(*_UNITS) for target in _new_targets(unit)}
+    units = [unit for unit in root.iter(*_UNITS) if next(unit.iterancestors(*_UNITS), None) is None]
+    targets = {target for unit in units for target in _new_targets(unit)}
     roles: dict[_Element, str] = {}
     for node in root.iter():
         name = etree.QName(node).localname
@@ -110,7 +114,8 @@ def _new_targets(unit: _Element) -> list[_Element]:
 def _pair_codes(parent: _Element) -> None:
     """Put what stands between the begin and the end of something into an element around it."""
     opened: list[_Element] = []
-    for node in list(parent):
+    nodes = list(parent) if len(parent) <= MAX_NODES else []
+    for node in nodes:
         name = etree.QName(node).localname
         if name in _BEGINS:
             opened.append(node)
@@ -129,11 +134,9 @@ def _pair_codes(parent: _Element) -> None:
 def _mark_line_breaks(node: _Element, *, is_target: bool) -> None:
     """Replace line ends that are preserved by elements, of which a text keeps the place."""
     node.text, *lines = (node.text or "").split("\n")
-    for place, line in enumerate(lines):
-        node.insert(place, node.makeelement("br"))
-        node[place].tail = line
-    if not is_target:
-        node.tail, *lines = (node.tail or "").split("\n")
-        for line in reversed(lines):
-            node.addnext(node.makeelement("br"))
-            node.getnext().tail = line
+    node.tail, *tail_lines = [node.tail] if is_target else (node.tail or "").split("\n")
+    for append, following in ((partial(node.insert, 0), lines), (node.addnext, tail_lines)):
+        for line in reversed(following):
+            line_break = node.makeelement("br")
+            line_break.tail = line
+            append(line_break)
