@@ -153,42 +153,55 @@ class Scorer:
         """The scores beside a baseline's, with sacreBLEU's paired bootstrap test."""
         differences = []
         for name in self._metrics:
-            ours, theirs = statistics[name], baseline[name]
-            (baseline_score, score), p_value = self._bootstrap(name, [theirs, ours])
-            # Of identical systems sacreBLEU would report the significant p = 1 / (resamples + 1).
-            p_value = None if list(ours) == list(theirs) else p_value
+            (baseline_score, score), p_value = self._bootstrap(name, [baseline[name], statistics[name]])
             differences.append(Difference(score=score, baseline=baseline_score, p_value=p_value))
         return differences
 
     def _bootstrap(
         self, name: MetricName, systems: Sequence[Sequence[Sequence[float]]]
     ) -> tuple[list[Score], float | None]:
-        """The scores of one system or two, and the p-value of the second against the first."""
-        from sacrebleu.significance import PairedTest
+        return _bootstrap(name, self._form, _PrecomputedMetric(self._metrics[name]), systems)
 
-        num_values = len(systems[0]) * len(systems[0][0])
-        num_resamples = min(_NUM_RESAMPLES, max(_MIN_RESAMPLES, _MAX_RESAMPLED_VALUES // num_values))
-        test = PairedTest(
-            [(str(number), statistics) for number, statistics in enumerate(systems)],
-            {name: _PrecomputedMetric(self._metrics[name])},
-            None,
-            test_type="bs",
-            n_samples=num_resamples,
+
+def mean_scores(
+    name: str, signature: Mapping[str, str], systems: Sequence[Sequence[float]]
+) -> tuple[list[Score], float | None]:
+    """Mean scores of one system or two from those of their sentences; and the p-value of the second."""
+    metric = _MeanMetric(name, signature)
+    return _bootstrap(name, "detokenized", metric, [[(value, 1.0) for value in values] for values in systems])
+
+
+def _bootstrap(
+    name: str, form: TextForm, metric: Any, systems: Sequence[Sequence[Sequence[float]]]
+) -> tuple[list[Score], float | None]:
+    """The scores of one system or two, and the p-value of the second against the first."""
+    from sacrebleu.significance import PairedTest
+
+    num_values = len(systems[0]) * len(systems[0][0])
+    num_resamples = min(_NUM_RESAMPLES, max(_MIN_RESAMPLES, _MAX_RESAMPLED_VALUES // num_values))
+    test = PairedTest(
+        [(str(number), statistics) for number, statistics in enumerate(systems)],
+        {name: metric},
+        None,
+        test_type="bs",
+        n_samples=num_resamples,
+    )
+    signatures, results = test()
+    ((official_name, signature),) = signatures.items()
+    scores = [
+        Score(
+            name=name,
+            text=form,
+            value=float(result.score),
+            mean=float(result.mean),
+            margin=float(result.ci),
+            signature=str(signature),
         )
-        signatures, results = test()
-        ((official_name, signature),) = signatures.items()
-        scores = [
-            Score(
-                name=name,
-                text=self._form,
-                value=float(result.score),
-                mean=float(result.mean),
-                margin=float(result.ci),
-                signature=str(signature),
-            )
-            for result in results[official_name]
-        ]
-        return scores, results[official_name][-1].p_value
+        for result in results[official_name]
+    ]
+    # Of identical systems sacreBLEU would report the significant p = 1 / (resamples + 1).
+    is_same = list(systems[0]) == list(systems[-1])
+    return scores, None if is_same else results[official_name][-1].p_value
 
 
 class _PrecomputedMetric:
@@ -202,6 +215,31 @@ class _PrecomputedMetric:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._metric, name)
+
+
+class _MeanMetric:
+    """The mean of the sentences' scores, as sacreBLEU's tests want it; their statistics are [score, 1]."""
+
+    def __init__(self, name: str, signature: Mapping[str, str]) -> None:
+        self._name, self._signature = name, signature
+
+    def _extract_corpus_statistics(self, statistics: Any, _references: Any) -> Any:
+        return statistics
+
+    def _compute_score_from_stats(self, sums: Sequence[float]) -> Any:
+        from sacrebleu.metrics import base
+
+        return base.Score(self._name, float(sums[0] / sums[1]))
+
+    def _aggregate_and_compute(self, statistics: Sequence[Sequence[float]]) -> Any:
+        return self._compute_score_from_stats([sum(column) for column in zip(*statistics, strict=True)])
+
+    def get_signature(self) -> Any:
+        from sacrebleu.metrics import base
+
+        signature = base.Signature({"num_refs": 1})
+        signature.info |= self._signature
+        return signature
 
 
 def _metric(name: MetricName, form: TextForm) -> Any:

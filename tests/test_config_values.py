@@ -105,7 +105,7 @@ def test_a_value_of_another_type_is_an_error(values: object, expected: str) -> N
         ({"tokenizer": {"sampling": 0.1}}, "sampling=0.1 does not go with tokenizer.kind=wordpiece"),
         (
             {"tokenizer": {"kind": "sentencepiece", "sampling": 1.5}},
-            "tokenizer.sampling=1.5 must be between 0 and 1",
+            "tokenizer.sampling=1.5 must be at most 1",
         ),
         (
             {"tokenizer": {"training_sentences": 0}},
@@ -133,7 +133,7 @@ def test_a_value_of_another_type_is_an_error(values: object, expected: str) -> N
         ),
         (
             {"data": {"filters": {"min_letters": 1.5}}},
-            "data.filters.min_letters=1.5 must be between 0 and 1",
+            "data.filters.min_letters=1.5 must be at most 1",
         ),
         (
             {"data": {"filters": {"deduplicate": True}}},

@@ -19,6 +19,8 @@ Args:
         loops, capitals, texts without words, confidence. Takes about a minute.
     calibrate: First fit the confidence of translations (quality estimation: the expected sentence chrF) on at
         most 500 validation pairs, and keep it in the run. Training does so at its end.
+    comet: Also score with COMET, if unbabel-comet is installed: a checkpoint, or a name such as
+        Unbabel/wmt22-comet-da, which it downloads.
     details: Show more of the error analysis: scores by source length, word rarity and split words; minimal
         pairs; the worst and the best sentences.
     output: Write sources, references and translations, including the baseline's, to text files in this
@@ -40,7 +42,7 @@ from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.config import DataConfig
 from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.errors import PtenmtError
-from ptenmt.evaluation.report import check_report_file, write_report
+from ptenmt.evaluation.report import check_report_file, write_report, write_sweep_report
 from ptenmt.evaluation.tables import evaluation_tables, sentence_tables, sweep_tables
 from ptenmt.runs import find_run, list_runs
 from ptenmt.translation.translator import uses_keras
@@ -51,8 +53,8 @@ _EXCLUSIVE = {
     "split": ("references", "test_set"),
     "test_set": ("source", "references", "tokenized"),
     "sweep": (
-        *("hypotheses", "baseline", "details", "robustness", "calibrate", "checks"),
-        *("beam_size", "overrides", "output", "reports"),
+        *("hypotheses", "baseline", "details", "robustness", "calibrate", "checks", "comet"),
+        *("beam_size", "overrides", "output"),
     ),
 }
 
@@ -76,6 +78,7 @@ def evaluate(
     robustness: Annotated[bool, typer.Option("--robustness")] = False,
     checks: Annotated[bool, typer.Option("--checks")] = False,
     calibrate: Annotated[bool, typer.Option("--calibrate")] = False,
+    comet: Annotated[str | None, typer.Option(metavar="MODEL")] = None,
     details: Annotated[bool, _output_option("--details")] = False,
     output: Annotated[Path | None, _output_option("--output", "-o", metavar="DIR")] = None,
     reports: Annotated[list[Path] | None, _output_option("--report", metavar="FILE")] = None,
@@ -88,7 +91,7 @@ def evaluate(
     decoding of the run's config, or --set. Loss, perplexity and token accuracy are teacher-forced, in
     float32, whichever engine translates.
 
-    Example: ptenmt evaluate --run base --baseline older --report scores.html
+    Example: ptenmt evaluate --run base --baseline older --robustness --report scores.html
 
     Example: ptenmt evaluate --run base --source talk.pt --reference talk.en --details
 
@@ -97,8 +100,6 @@ def evaluate(
     Example: ptenmt evaluate --hypotheses theirs.en --reference one.en --reference other.en
 
     Example: ptenmt evaluate --run base --sweep
-
-    Example: ptenmt evaluate --run base --robustness --report scores.html
     """
     if test_set == "list":
         _print_test_sets(run)
@@ -121,7 +122,7 @@ def evaluate(
     if hypotheses is None and uses_keras(engine, find_run(run, "translation").config()):
         load_tensorflow(screen)  # here, to hide its log lines
     if sweep:
-        _print_sweep(screen, run, split, files, load)
+        _sweep(screen, run, split, files, load, reports or [])
         return
     with screen.bar("loading") as show:
         evaluated = evaluation.evaluate(
@@ -133,6 +134,7 @@ def evaluate(
             with_robustness=robustness,
             with_calibration=calibrate,
             with_checks=checks,
+            comet=comet,
             on_progress=show,
         )
     _show(evaluated, details, output, reports or [])
@@ -158,18 +160,21 @@ def _show(
         write_report(evaluated, report)
 
 
-def _print_sweep(
+def _sweep(
     screen: Screen,
     run: str | None,
     split: HeldOutSplit | None,
     files: evaluation.EvaluationFiles,
     load: evaluation.LoadOptions,
+    reports: list[Path],
 ) -> None:
     if split == "test":
         screen.warn("settings chosen on the test pairs bias their scores; leave out --split")
     with screen.bar("loading") as show:
         swept = evaluation.sweep(run, split or "validation", files=files, load=load, on_progress=show)
     print_tables(sweep_tables(swept))
+    for report in reports:
+        write_sweep_report(swept, report)
 
 
 def _print_test_sets(run: str | None) -> None:

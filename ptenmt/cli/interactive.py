@@ -13,8 +13,7 @@ from rich.text import Text
 
 from ptenmt.cli.console import Screen, print_error, standard_output
 from ptenmt.cli.options import chosen_decoding
-from ptenmt.cli.translation_job import TranslationJob
-from ptenmt.data.text import language_name
+from ptenmt.cli.translation_job import TranslationJob, foreign_text
 from ptenmt.errors import PtenmtError
 
 _HELP = {
@@ -106,7 +105,8 @@ class Session:
         if not translation.is_complete:
             self._screen.warn("truncated at the maximum length (decoding.max_length)")
         if translation.detected:
-            self._screen.warn(f"this is {language_name(translation.detected)}")
+            target = self._job.translator.config.data.languages[1]
+            self._screen.warn(f"this is {foreign_text(translation.detected, target)}")
         if translation.unknown:
             self._screen.warn(f"outside the model's vocabulary: {', '.join(translation.unknown)}")
 

@@ -103,7 +103,7 @@ def _summary(run: Run) -> dict[str, str]:
         "parameters": f"{record.parameters:,}",
     }
     if (origin := record.imported_from) is not None:
-        licence = origin["licence"] or "not stated"
+        licence = record.licence or "not stated"
         rows["imported from"] = f"{origin['path']}, {origin['form']}; licence: {licence}"
     if record.initialized_from:
         rows["initialized from"] = record.initialized_from
@@ -112,7 +112,7 @@ def _summary(run: Run) -> dict[str, str]:
     else:
         recorded = 0 if last is None else last["step"]
         step = max([recorded, *(info.step for info in latest)])
-        rows["progress"] = f"step {step:,}, epoch {_epochs(run.config(), record, step)}"
+        rows["progress"] = f"step {step:,}, epochs {_epochs(run.config(), record, step)}"
     rows |= _best(run)
     if not run.has_weights:
         rows["weights"] = f"none: {COMMANDS[run.config().task]} cannot use this run"
@@ -318,12 +318,18 @@ def import_(
         licence: The licence of the weights.
     """
     imported = import_model(
-        path, run, source_language=source_language, target_language=target_language, tag=tag, licence=licence
+        path,
+        run,
+        source_language=source_language,
+        target_language=target_language,
+        tag=tag,
+        licence=licence,
+        on_warning=screen.warn,
     )
     record = imported.record()
     assert record.imported_from is not None
     form, languages = record.imported_from["form"], " → ".join(imported.config().data.languages)
-    stated = record.imported_from["licence"] or "not stated: look where the model comes from"
+    stated = record.licence or "not stated: look where the model comes from"
     screen.say(f"imported a model of {form}, {languages}, {record.parameters:,} parameters: {imported.path}")
     screen.say(f"licence: {stated}; translate with")
     screen.say_command(["ptenmt", "translate", "--run", str(run), "TEXT"])

@@ -52,6 +52,8 @@ def train(
     settings = load_config(config, overrides or [])
     name = find_config(config).stem if run is None else run
     given: dict[str, Any] = {"fresh": fresh, "init_from": init_from}
+    if screen.console.is_terminal:
+        screen.say("loading TensorFlow and preparing the data…")
     load_tensorflow(screen)
     from ptenmt.recipes import train as train_run
     from ptenmt.training.dry_run import dry_run as run_dry

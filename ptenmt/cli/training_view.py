@@ -27,6 +27,7 @@ _PLAIN_REPORTS_PER_EPOCH = 4
 _MIN_WIDTH_FOR_BARS = 50
 """On narrower terminals, bars would leave no room for the numbers."""
 _GONE = {"pairs": "training pairs dropped", "windows": "windows dropped because their next word is unknown"}
+_COMPILING = "compiling the first step…"
 _MIN_LABEL_WIDTH = 4
 _MAX_SAMPLE_CHARACTERS = 2000
 _NEXT_WORD_LABELS = ("input", "next", "actual", "predicted")
@@ -125,13 +126,15 @@ class TrainingView:
             self._screen.say(f"nothing left to do: {_how_to_continue(event)}, or use --fresh")
             return
         self._screen.say("figures of each validation: training|validation")
+        if not self._screen.is_live:
+            self._screen.say(_COMPILING)
         if self._screen.is_live:
             done = event.steps_per_epoch.before(event.epoch) + event.step_in_epoch
             total, num_steps = event.total_steps, event.steps_per_epoch.of(event.epoch)
             self._whole_task = self._bars.add_task("training", total=total, completed=done, left="")
             self._steps_task = self._bars.add_task("", left="")
             self._show_steps(f"epoch {event.epoch + 1}", event.step_in_epoch, num_steps)
-            self._figures.plain = "compiling the first step…"
+            self._figures.plain = _COMPILING
             lines = Group(self._bars, self._figures, self._standing)
             self._live = Live(lines, console=self._screen.console, transient=True)
             self._live.start()
@@ -155,9 +158,10 @@ class TrainingView:
             return
         reached = event.step_in_epoch * _PLAIN_REPORTS_PER_EPOCH // num_steps
         if reached != self._plain_reports and event.step_in_epoch < num_steps:
-            parts = [f"epoch {event.epoch}", f"step {event.step_in_epoch}/{num_steps}", *figures, left]
+            parts = [f"epoch {event.epoch}", f"step {event.step_in_epoch}/{num_steps}", left, *figures]
             console = self._screen.console
-            self._screen.say(_filled(parts, console.width if console.is_terminal else sys.maxsize))
+            lines = _filled(parts, console.width if console.is_terminal else sys.maxsize)
+            self._screen.say(lines.partition("\n")[0])  # what does not fit is left out
         self._plain_reports = reached % _PLAIN_REPORTS_PER_EPOCH
 
     def _show_steps(self, description: str, done: int, total: int) -> None:
@@ -178,7 +182,7 @@ class TrainingView:
         if scores.bleu is not None and scores.chrf is not None:
             quality = f"BLEU {scores.bleu:.1f}  chrF {scores.chrf:.1f}"
         parts = [
-            f"epoch {epochs}  step {step:,}  {quality}",
+            f"epochs {epochs}  step {step:,}  {quality}",
             f"loss {event.train_loss:.3f}|{scores.loss:.3f}  "
             f"accuracy {event.train_accuracy:.3f}|{scores.accuracy:.3f}",
             "best so far" if event.is_best else patience,

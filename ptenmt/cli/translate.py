@@ -2,8 +2,8 @@
 
 Args:
     texts: Sentences, or with --output-dir documents; standard input by default, or for a single -.
-    n_best: Write the N best translations of each text: rank, score and translation, separated by tabs. Raises
-        the beam size to N unless --beam-size is given.
+    n_best: Write the N best translations of each text as Moses does, a line each: number of the text from 0
+        on ||| translation ||| score. Raises the beam size to N unless --beam-size is given.
     max_length: Maximum number of tokens of a translation.
     prefix: Target prefix: what every translation starts with.
     alternatives: Show the N most probable next tokens after the prefix, each with its completion and
@@ -28,7 +28,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -150,11 +150,14 @@ def translate(
             as_json=as_json,
             num_rows=alternatives or (num_best if n_best or num_best > 1 else 0),
         )
-        if as_json:
-            _warn_of_no_calibration(screen, translator, directory)
+        if as_json and translator.calibration() is None and translator.engine.name != "keras":
+            how = f"fit one with ptenmt evaluate --calibrate --run {directory.path}"
+            screen.warn(f"no confidence or words: {how}")
         is_typed = not texts and input_file is None and sys.stdin.isatty()
         if is_typed and sys.stderr.isatty() and (interactive or not (output_file or as_json)):
-            _converse(screen, job)
+            from ptenmt.cli.interactive import converse  # prompt_toolkit
+
+            converse(screen, job)
         else:
             _translate_lines(screen, job, lines, destination, is_typed, context, part)
 
@@ -180,17 +183,6 @@ def _translate_documents(
 
     command = options.resume_command(context, add="--resume")
     translate_documents(screen, documents, folder, load_job, command, resume=resume)
-
-
-def _warn_of_no_calibration(screen: Screen, translator: Translator, run: Run) -> None:
-    if translator.calibration() is None and translator.engine.name != "keras":
-        screen.warn(f"no confidence or words: fit one with ptenmt evaluate --calibrate --run {run.path}")
-
-
-def _converse(screen: Screen, job: TranslationJob) -> None:
-    from ptenmt.cli.interactive import converse  # prompt_toolkit
-
-    converse(screen, job)
 
 
 def _opened(input_file: Path | None, *, skip_invalid: bool) -> AbstractContextManager[Lines]:
@@ -250,8 +242,11 @@ def _translate_lines(
     shows_progress = not is_typed and (destination.file is not None or reads_file)
     given = lines if isinstance(lines, Lines) else None
     is_shown = given is not None and shows_progress
-    view = TranslationView(screen, given if part is None else None, is_shown=is_shown)
-    lines = lines if part is None else islice(lines, *part)
+    target = job.translator.config.data.languages[1]
+    view = TranslationView(screen, given if part is None else None, is_shown=is_shown, target=target)
+    if part is not None:
+        lines = islice(lines, *part)
+        job = replace(job, first_number=part[0])
     run_job(job, lines, destination, view, options.resume_command(context, add="--resume"))
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -89,8 +90,10 @@ class TranslationJob:
     raw: bool = False
     as_json: bool = False
     num_rows: int = 0
-    """If above 0, write as many lines for each text: rank, score (of next-token alternatives: probability)
-    and translation, separated by tabs. If there are fewer, the last lines have the rank only."""
+    """If above 0, write at most as many lines for each text, as Moses does: the number of the text from 0 on,
+    a translation and its score (of next-token alternatives: probability), separated by ``|||``."""
+    first_number: int = 0
+    """That of the first text."""
 
     def translate(
         self,
@@ -117,19 +120,25 @@ class TranslationJob:
         on_done: Callable[[Collection[Translation]], None],
         on_progress: Callable[[int], None],
         has_more: Callable[[float], bool] | None,
+        num_done: int = 0,
     ) -> Iterator[OutputChunk]:
-        """Translate texts and format the translations; arguments as of ``Translator.translate_buffers``."""
+        """Translate texts, of which some were done before, and format the translations.
+
+        The other arguments are those of ``Translator.translate_buffers``.
+        """
+        number = self.first_number + num_done
         for translations in self.translate(texts, on_done, on_progress, has_more):
             if self.as_json:
                 translations = with_confidence(self.translator, translations)
-            lines = "".join(map(self.lines, translations))
+            lines = "".join(map(self.lines, translations, count(number)))
+            number += len(translations)
             languages = [translation.detected for translation in translations]
             yield OutputChunk(
                 [translation.source for translation in translations], lines, languages=languages
             )
 
-    def lines(self, translation: Translation) -> str:
-        """Format a translation, with its line end."""
+    def lines(self, translation: Translation, number: int = 0) -> str:
+        """Format a translation, with its line end; ``number``: that of its text."""
         if self.as_json:
             return json_text(_json_facts(translation)) + "\n"
         if not self.num_rows:
@@ -140,9 +149,8 @@ class TranslationJob:
             for translation in ranked
         ]
         texts = [" ".join(self._text(translation).split()) for translation in ranked]
-        rows = [f"{figure:.4f}\t{text}" for figure, text in zip(figures, texts, strict=True)]
-        rows += ["\t"] * (self.num_rows - len(rows))
-        return "".join(f"{rank}\t{row}\n" for rank, row in enumerate(rows, start=1))
+        rows = zip(texts, figures, strict=True)
+        return "".join(f"{number} ||| {text} ||| {figure:.4f}\n" for text, figure in rows)
 
     def _text(self, translation: Translation) -> str:
         return translation.raw if self.raw else translation.text
@@ -272,10 +280,13 @@ class TranslationView:
     """The progress: a bar on a terminal, elsewhere a line now and then; at the end a count and warnings.
 
     ``lines`` is the source of the texts, if it is a file or standard input. If not ``is_shown``, only
-    warnings are shown.
+    warnings are shown. Texts in the ``target`` language are left as they are.
     """
 
-    def __init__(self, screen: Screen, lines: Lines | None, *, is_shown: bool) -> None:
+    def __init__(
+        self, screen: Screen, lines: Lines | None, *, is_shown: bool, target: str | None = None
+    ) -> None:
+        self._target = target
         self.screen, self._lines, self._is_shown = screen, lines, is_shown
         self._num_saved = self._num_done = self._num_saved_bytes = 0
         self._num_bytes = self._num_sentence_bytes = 0
@@ -389,12 +400,12 @@ class TranslationView:
         return None if expected is None else max(expected - self._num_saved_bytes - self._bytes_done, 0.0)
 
     def _warnings(self) -> Iterator[str]:
-        for problem, count in self._counts.items():
-            if count:
-                yield f"{problem}: {count:,}"
+        for problem, num_texts in self._counts.items():
+            if num_texts:
+                yield f"{problem}: {num_texts:,}"
         if self._foreign:
             listed = [
-                f"{language_name(language)}: line {_first_of(list(map(str, rows)))}"
+                f"{foreign_text(language, self._target)}: line {_first_of(list(map(str, rows)))}"
                 for language, rows in self._foreign.items()
             ]
             total = sum(map(len, self._foreign.values()))
@@ -404,6 +415,13 @@ class TranslationView:
             yield f"words outside the model's vocabulary: {self._num_unknown:,} ({_first_of(words)})"
         if self._lines is not None and self._lines.num_invalid:
             yield f"lines that are not valid UTF-8, left empty: {self._lines.num_invalid:,}"
+
+
+def foreign_text(language: str, target: str | None) -> str:
+    """Names the language of a text, and says what becomes of it."""
+    return (
+        f"{language_name(language)}, {'left as it is' if language == target else 'translated all the same'}"
+    )
 
 
 def _first_of(texts: Sequence[str]) -> str:
@@ -437,7 +455,7 @@ def run_job(
             if isinstance(texts, Lines) and output.num_saved is None:
                 has_more = texts.has_more
             counts = Counter(output.saved_counts)
-            for chunk in job.chunks(stream, view.show, view.show_progress, has_more):
+            for chunk in job.chunks(stream, view.show, view.show_progress, has_more, output.num_saved or 0):
                 output.append(chunk.texts, chunk.translations, chunk.counts)
                 view.note_languages(chunk.languages)
                 counts.update(chunk.counts)

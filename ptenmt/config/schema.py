@@ -41,7 +41,10 @@ def require(condition: bool, message: str) -> None:
 
 
 def _option(default: Any, **facts: Any) -> Any:
-    """An option with limits that ``Section`` checks: ``least``, ``is_positive``, ``is_share`` (below 1)."""
+    """An option with limits that ``Section`` checks.
+
+    They are ``least``, ``most``, ``is_positive``, ``is_share`` (below 1).
+    """
     return field(default=default, metadata=facts)
 
 
@@ -75,6 +78,8 @@ class Section:
                 continue
             shown, least = f"{self._name}.{option.name}={value}", facts.get("least")
             require(least is None or value >= least, f"{shown} must be {least} or more")
+            if "most" in facts:
+                require(value <= facts["most"], f"{shown} must be at most {facts['most']:,}")
             require("is_positive" not in facts or value > 0, f"{shown} must be above 0")
             require("is_share" not in facts or 0 <= value < 1, f"{shown} must be at least 0 and below 1")
 
@@ -186,7 +191,7 @@ class FilterConfig(Section, name="data.filters"):
     is usual."""
     max_word_length: int | None = _option(None, least=1)
     """Drop pairs with more letters and digits in a row than this; 40 is usual."""
-    min_letters: float = 0.0
+    min_letters: float = _option(0.0, least=0, most=1)
     """Drop pairs with a side that has a lower share of letters (and characters beyond ASCII) than this,
     spaces aside; 0.4 to 0.5 is usual."""
     different_sides: bool = False
@@ -206,13 +211,6 @@ class FilterConfig(Section, name="data.filters"):
     unescape_html: bool = False
     """Replace HTML entities, such as ``&amp;quot;``, by the characters that they stand for, and remove
     invisible characters."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(
-            0 <= self.min_letters <= 1,
-            f"data.filters.min_letters={self.min_letters} must be between 0 and 1",
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -386,14 +384,13 @@ class TokenizerConfig(Section, name="tokenizer"):
     vocabulary holds the most frequent words either way."""
     training_sentences: int = _option(200_000, least=1)
     """Maximum number of sentences that SentencePiece is trained on, evenly spaced over the pairs."""
-    sampling: float = 0.0
+    sampling: float = _option(0.0, least=0, most=1)
     """Subword regularization: sample another segmentation of the training sentences in every epoch (kind
     ``sentencepiece``). ``unigram``: alpha, the lower the more random, 0.1 to 0.5 is usual; ``bpe``:
     BPE-dropout, 0.1 is usual. 0: off."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(0 <= self.sampling <= 1, f"tokenizer.sampling={self.sampling} must be between 0 and 1")
         require(
             not self.sampling or self.kind == "sentencepiece",
             f"tokenizer.sampling={self.sampling} does not go with tokenizer.kind={self.kind}: "
@@ -638,7 +635,7 @@ class DecodingConfig(Section, name="decoding"):
     max_length: int | None = _resumable(None, least=1)
     """Maximum number of generated tokens, [END] included; by default it grows with the source sentence. A
     translation that reaches it is truncated (``is_complete`` is False)."""
-    beam_size: int = _resumable(4, least=1)
+    beam_size: int = _resumable(4, least=1, most=_MAX_BEAM_SIZE)
     """Beam width (beam size): hypotheses kept per step; 1 is greedy search."""
     num_hypotheses: int = _resumable(1, least=1)
     """Translations returned per sentence, best first; at most ``beam_size``, unless tokens are sampled."""
@@ -658,7 +655,7 @@ class DecodingConfig(Section, name="decoding"):
     """Nucleus sampling: sample from the most probable tokens whose probabilities sum to this."""
     temperature: float = _resumable(1.0)
     """Divide the logits by this before sampling: below 1 sharpens the distribution, above 1 flattens it."""
-    seed: int = _resumable(0)
+    seed: int = _resumable(0, least=0, most=NUM_SEEDS - 1)
     """Random seed for sampling."""
     split_sentences: bool = _resumable(True)
     """Translate texts sentence by sentence; if false, line by line. Scoring keeps a corpus's lines whole."""
@@ -668,9 +665,7 @@ class DecodingConfig(Section, name="decoding"):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        beam, seed, temperature = self.beam_size, self.seed, self.temperature
-        require(beam <= _MAX_BEAM_SIZE, f"decoding.beam_size={beam} must be at most {_MAX_BEAM_SIZE:,}")
-        require(0 <= seed < NUM_SEEDS, f"decoding.seed={seed} must be at least 0 and below {NUM_SEEDS:,}")
+        beam, temperature = self.beam_size, self.temperature
         require(
             temperature >= MIN_TEMPERATURE,
             f"decoding.temperature={temperature} must be {MIN_TEMPERATURE:f} or more",

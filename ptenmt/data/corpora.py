@@ -161,6 +161,13 @@ def _tags(*codes: str) -> tuple[Any, ...]:
             raise ConfigError(f"corpora need ISO 639 codes of languages, such as pt: {error}") from error
 
 
+def two_letter_code(code: str) -> str:
+    """The ISO 639-1 code of a language by its three-letter code, such as ``por``; empty if there is none."""
+    with _mtdata() as mtdata:
+        three = mtdata.iso.iso3_code(code)
+        return next((two for two, other in mtdata.iso.iso639_1.ISO693_1_to_3.items() if other == three), "")
+
+
 def _entries(tags: Sequence[Any]) -> list[Any]:
     """The index entries of a language pair, without those that need the Hugging Face hub's library."""
     entries = _index().get_entries(langs=tags, fuzzy_match=True)

@@ -8,6 +8,7 @@ import csv
 import gzip
 import io
 import os
+import re
 import select
 import stat
 import sys
@@ -23,6 +24,7 @@ from ptenmt.config import CorpusFile
 from ptenmt.errors import DataError
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_UTF_16_MARK = re.compile(b"\xff\xfe|\xfe\xff")
 _GZIP_MARK = b"\x1f\x8b"
 _HINT = "save the file as UTF-8"
 _CHUNK = 1 << 16
@@ -95,6 +97,8 @@ class Lines:
     def _decoded(self, number: int, line: bytes) -> str:
         if number == 1:
             line = line.removeprefix(_BYTE_ORDER_MARK)
+            if _UTF_16_MARK.match(line) or 3 * line.count(0) > len(line) + 3:
+                raise DataError(f"{self._name} is not UTF-8 but UTF-16, or no text", _HINT)
         try:
             return line.removesuffix(b"\n").removesuffix(self._end).decode()
         except UnicodeDecodeError as error:

@@ -9,6 +9,7 @@ from functools import cached_property
 from ptenmt.scores import Score, Scorer, Statistics
 from ptenmt.tokenizers import UNK, Tokenizer
 from ptenmt.tokenizers.words import word_pattern
+from ptenmt.translation.safeguards.loops import repeated_ngrams
 
 MIN_PAIRS = 20
 """Minimum group size: smaller groups give unreliable scores, and bootstrap intervals hide it."""
@@ -263,13 +264,7 @@ def find_degenerate_outputs(sentences: Sequence[EvaluatedSentence]) -> list[Dege
 def max_repeats(text: str) -> int:
     """How many times in a row a phrase of a few words occurs, at most; 1 where none is repeated."""
     words = text.casefold().split()
-    most = min(len(words), 1)
-    for size in range(1, min(_MAX_PHRASE, len(words) // 2) + 1):
-        num_equal = 0
-        for word, later in zip(words, words[size:], strict=False):
-            num_equal = num_equal + 1 if word == later else 0
-            most = max(most, num_equal // size + 1)
-    return most
+    return max((times + 1 for _, times in repeated_ngrams(words, _MAX_PHRASE)), default=min(len(words), 1))
 
 
 def _is_repetitive(sentence: EvaluatedSentence) -> bool:

@@ -11,6 +11,7 @@ from ptenmt.data.store import fingerprint
 from ptenmt.data.text import spacing
 from ptenmt.errors import ConfigError, OnProgress, PtenmtError, RunError
 from ptenmt.evaluation.checks import Check, NoiseScores, run_checks, score_robustness
+from ptenmt.evaluation.comet import Comet, sources_of
 from ptenmt.evaluation.error_analysis import (
     ErrorAnalysis,
     EvaluatedSentence,
@@ -19,7 +20,15 @@ from ptenmt.evaluation.error_analysis import (
     count_words,
 )
 from ptenmt.evaluation.minimal_pairs import MinimalPairResults, translate_minimal_pairs
-from ptenmt.evaluation.systems import LoadOptions, Reliability, SearchFacts, System, calibrate, teacher_forced
+from ptenmt.evaluation.systems import (
+    LoadOptions,
+    Reliability,
+    SearchFacts,
+    System,
+    TeacherForced,
+    calibrate,
+    teacher_forced,
+)
 from ptenmt.evaluation.test_set import (
     PLAIN_TEXT,
     TOKENIZED_TEXT,
@@ -227,6 +236,7 @@ def evaluate(
     with_robustness: bool = False,
     with_calibration: bool = False,
     with_checks: bool = False,
+    comet: str | None = None,
     on_progress: OnProgress = lambda _activity, _done, _total: None,
 ) -> Evaluation:
     """Score a trained run, or finished translations.
@@ -243,6 +253,7 @@ def evaluate(
         with_calibration: Fit the confidences of translations on the run's validation pairs first, and keep
             the calibration in the run.
         with_checks: Also run the reliability checks on the sources.
+        comet: Also score with this COMET model: a checkpoint, or a name that unbabel-comet knows.
         on_progress: Called after every step.
 
     Raises:
@@ -251,6 +262,7 @@ def evaluate(
         DataError: Its data, or a file, cannot be read, or files do not fit together.
         ExportError: The engine cannot express the model.
         ConfigError: The arguments contradict each other.
+        PtenmtError: unbabel-comet is not installed, or has no such model.
     """
     files = files or EvaluationFiles()
     load = load or LoadOptions()
@@ -258,6 +270,9 @@ def evaluate(
         needing = {"--robustness": with_robustness, "--calibrate": with_calibration, "--checks": with_checks}
         _check_hypotheses_alone(load, baseline, needing)
     request = EvaluationRequest.prepare(run, split, files, load)
+    if comet is not None:
+        sources_of(request.test_set)  # before what takes long
+    metric = None if comet is None else Comet(comet)
     baseline_system, baseline_output = _baseline(request, baseline)
     if files.hypotheses is not None:
         system = search = forced = None
@@ -275,37 +290,47 @@ def evaluate(
         baseline_output, _ = baseline_system.translate(request.test_set, on_progress)
     on_progress("scoring", 0, 1)
     evaluation = _scored(request, output, str(baseline), baseline_output, on_progress)
+    if metric is not None:
+        on_progress("scoring with COMET", 0, 1)
+        evaluation = _with_comet(evaluation, metric)
     if system is None or forced is None:
         return evaluation
     return _with_model_results(
-        replace(
-            evaluation,
-            search=search,
-            loss=forced.loss,
-            accuracy=forced.accuracy,
-            num_truncated=forced.num_truncated,
-        ),
+        replace(evaluation, search=search),
         system,
+        forced,
         with_robustness=with_robustness,
         with_checks=with_checks,
         on_progress=on_progress,
     )
 
 
+def _with_comet(evaluation: Evaluation, comet: Comet) -> Evaluation:
+    score, difference = comet.scores(evaluation.test_set, evaluation.output, evaluation.baseline_output)
+    comparison = evaluation.comparison
+    if comparison is not None and difference is not None:
+        comparison = replace(comparison, differences=[*comparison.differences, difference])
+    return replace(evaluation, scores=[*evaluation.scores, score], comparison=comparison)
+
+
 def _with_model_results(
     evaluation: Evaluation,
     system: System,
+    forced: TeacherForced,
     *,
     with_robustness: bool,
     with_checks: bool,
     on_progress: OnProgress,
 ) -> Evaluation:
-    """Add what only a model can tell: confidences, minimal pairs, and on demand noise and checks."""
+    """Add what only a model can tell: loss, confidences, minimal pairs, and on demand noise and checks."""
     translator, test_set = system.translator, evaluation.test_set
     reliability = Reliability.measure(system, evaluation.output, test_set.references)
     return replace(
         evaluation,
         checkpoint=system.trained.info.label,
+        loss=forced.loss,
+        accuracy=forced.accuracy,
+        num_truncated=forced.num_truncated,
         reliability=reliability,
         minimal_pairs=translate_minimal_pairs(translator),
         robustness=score_robustness(system, test_set, on_progress) if with_robustness else None,

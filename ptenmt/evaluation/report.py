@@ -20,8 +20,9 @@ from ptenmt.config.loading import flat_options, show_value
 from ptenmt.data.filters import FilterReport, Removed
 from ptenmt.errors import OutputError
 from ptenmt.evaluation import tables
+from ptenmt.evaluation.comparison import Sweep
 from ptenmt.evaluation.error_analysis import EvaluatedSentence
-from ptenmt.evaluation.evaluation import Evaluation
+from ptenmt.evaluation.evaluation import Evaluation, json_facts
 from ptenmt.inspection.curves import history_plots
 from ptenmt.inspection.figures import Line, LinePlot, Table
 from ptenmt.runs import Run, versions
@@ -121,6 +122,18 @@ def check_report_file(file: Path) -> None:
 def write_report(evaluation: Evaluation, file: Path) -> None:
     """Write a report, whole or not at all, in the format of the file's extension; OutputError, RunError."""
     write_text(file, report_text(evaluation, report_format(file)))
+
+
+def write_sweep_report(sweep: Sweep, file: Path) -> None:
+    """Write what a sweep found, as ``write_report`` does."""
+    form = report_format(file)
+    if form == "json":
+        write_text(file, json_text(json_facts(sweep), indent=2) + "\n")
+        return
+    settings, *others = tables.sweep_tables(sweep)
+    sections = [ReportSection.of_table(settings, title="Settings"), *map(ReportSection.of_table, others)]
+    subtitle = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+    write_text(file, render(form, title=settings.title, subtitle=subtitle, sections=sections))
 
 
 def report_text(evaluation: Evaluation, form: ReportFormat) -> str:

@@ -9,7 +9,6 @@ sequences; ptenmt trains with an empty one.
 """
 
 import io
-import json
 import unicodedata
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -22,7 +21,7 @@ from ptenmt.atomic_files import make_folder, temporary_folder, write_bytes
 from ptenmt.config import Config, DataConfig
 from ptenmt.data.text import TextPreparation, language_name, lowers_typed, spacing
 from ptenmt.errors import ExportError, OutputError
-from ptenmt.export.card import CARD_FILE, SUMS_FILE, card_text
+from ptenmt.export.card import CARD_FILE, SUMS_FILE, card_text, json_file
 from ptenmt.model.ctranslate2_model import Quantization, convert
 from ptenmt.runs import versions
 from ptenmt.runs.trained_model import TrainedModel
@@ -105,9 +104,9 @@ def package_files(trained: TrainedModel, quantization: Quantization) -> dict[str
         **{f"model/{name}": content for name, content in model.files.items()},
         "sentencepiece.model": _prepared(tokenizer, trained.config.data),
         "spacy/config.cfg": card_text("spacy.cfg").encode(),
-        "spacy/meta.json": _json(_SPACY_META),
+        "spacy/meta.json": json_file(_SPACY_META),
         "spacy/tokenizer": _SPACY_TOKENIZER,
-        _METADATA: _json(
+        _METADATA: json_file(
             {
                 "package_version": _PACKAGE_VERSION,
                 "argos_version": _ARGOS_VERSION,
@@ -162,10 +161,6 @@ def write_package(file: Path, config: Config, files: Mapping[str, bytes]) -> int
     make_folder(file.parent)
     write_bytes(file, archive.getvalue())
     return len(archive.getvalue())
-
-
-def _json(value: object) -> bytes:
-    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def with_preparation(model: bytes, data: DataConfig) -> bytes:

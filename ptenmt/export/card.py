@@ -1,6 +1,7 @@
 """Model cards: what a model is, its training data, scores and limits."""
 
 import hashlib
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -39,6 +40,11 @@ def card_text(name: str, /, **values: object) -> str:
         keep_trailing_newline=True,
     )
     return texts.get_template(name).render(**values)
+
+
+def json_file(value: object) -> bytes:
+    """The content of a JSON file."""
+    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def with_card(files: Mapping[str, bytes], card: str) -> dict[str, bytes]:

@@ -4,8 +4,7 @@ Pre-norm is its class Pegasus, post-norm its class Marian. Both have their sines
 position, and layer norms with an epsilon of 1e-5.
 """
 
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import yaml
 from ptenmt.config import Config
 from ptenmt.errors import ExportError
 from ptenmt.export.argos import with_preparation
+from ptenmt.export.card import json_file
 from ptenmt.model.layouts import in_hugging_face, in_order, interleaving, variable_shapes
 from ptenmt.model.positions import positional_encoding
 from ptenmt.runs.history import History
@@ -81,8 +81,8 @@ def hugging_face_files(trained: TrainedModel) -> dict[str, bytes]:
     }
     return {
         **files,
-        "config.json": _json(_model_config(config, len(rows)) | special | {"forced_eos_token_id": None}),
-        "generation_config.json": _json(generation),
+        "config.json": json_file(_model_config(config, len(rows)) | special | {"forced_eos_token_id": None}),
+        "generation_config.json": json_file(generation),
         "model.safetensors": _weights(trained, rows, never),
     }
 
@@ -170,17 +170,37 @@ def _marian_tokenizer(
     return {
         "source.spm": source.model,
         "target.spm": target.model,
-        "vocab.json": _json(vocabulary),
-        "tokenizer_config.json": _json({"tokenizer_class": "MarianTokenizer"}),
+        "vocab.json": json_file(vocabulary),
+        "tokenizer_config.json": json_file({"tokenizer_class": "MarianTokenizer"}),
     }
 
 
 def _unigram_tokenizer(tokenizer: SentencePieceTokenizer, config: Config) -> dict[str, bytes]:
-    """SentencePiece's unigrams and the run's text preparation, for the package tokenizers."""
+    """The files of a tokenizer of sub-words, with the run's text preparation."""
+    content = with_preparation(tokenizer.model, config.data)
+    names = dict(zip(("pad_token", "unk_token", "bos_token", "eos_token"), SPECIAL_PIECES, strict=True))
+    source, target = config.data.languages
+    facts: Mapping[str, Any] = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": config.model.max_positions,
+        "clean_up_tokenization_spaces": False,
+        "model_input_names": ["input_ids", "attention_mask"],
+        "source_lang": source,
+        "target_lang": target,
+        **names,
+    }
+    return {
+        "tokenizer.json": _fast_tokenizer(content, tokenizer.symbols),
+        "tokenizer_config.json": json_file(facts),
+        "spiece.model": content,
+    }
+
+
+def _fast_tokenizer(content: bytes, symbols: Sequence[str]) -> bytes:
+    """A SentencePiece model of unigrams for the package tokenizers."""
     import tokenizers
     from sentencepiece import sentencepiece_model_pb2
 
-    content = with_preparation(tokenizer.model, config.data)
     model = sentencepiece_model_pb2.ModelProto.FromString(content)
     scored = [(piece.piece, piece.score) for piece in model.pieces]
     fast = tokenizers.Tokenizer(tokenizers.models.Unigram(scored, unk_id=UNK, byte_fallback=False))
@@ -195,28 +215,9 @@ def _unigram_tokenizer(tokenizer: SentencePieceTokenizer, config: Config) -> dic
     fast.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always")
     fast.decoder = tokenizers.decoders.Metaspace(replacement="▁", prepend_scheme="always")
     fast.add_special_tokens(list(SPECIAL_PIECES))
-    fast.add_tokens([tokenizers.AddedToken(symbol, normalized=False) for symbol in tokenizer.symbols])
+    fast.add_tokens([tokenizers.AddedToken(symbol, normalized=False) for symbol in symbols])
     start, end = SPECIAL_PIECES[START], SPECIAL_PIECES[END]
     fast.post_processor = tokenizers.processors.TemplateProcessing(
         single=f"{start} $A {end}", special_tokens=[(start, START), (end, END)]
     )
-    names = dict(zip(("pad_token", "unk_token", "bos_token", "eos_token"), SPECIAL_PIECES, strict=True))
-    source, target = config.data.languages
-    facts: Mapping[str, Any] = {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "model_max_length": config.model.max_positions,
-        "clean_up_tokenization_spaces": False,
-        "model_input_names": ["input_ids", "attention_mask"],
-        "source_lang": source,
-        "target_lang": target,
-        **names,
-    }
-    return {
-        "tokenizer.json": fast.to_str(pretty=False).encode(),
-        "tokenizer_config.json": _json(facts),
-        "spiece.model": content,
-    }
-
-
-def _json(value: object) -> bytes:
-    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
+    return bytes(fast.to_str(pretty=False).encode())

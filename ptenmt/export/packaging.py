@@ -20,7 +20,7 @@ from ptenmt.atomic_files import (
 from ptenmt.config.loading import dump_config, without_paths
 from ptenmt.errors import ExportError, OutputError
 from ptenmt.export import argos, web_page
-from ptenmt.export.card import SUMS_FILE, card_text, model_card, with_card
+from ptenmt.export.card import SUMS_FILE, card_text, json_file, model_card, with_card
 from ptenmt.export.huggingface import check_hugging_face, hugging_face_files, metadata
 from ptenmt.model.ctranslate2_model import Quantization, check_ctranslate2, convert
 from ptenmt.runs import Choice, Run
@@ -196,7 +196,7 @@ def _files(trained: TrainedModel, form: Format, quantization: Quantization, name
             "source_marks": trained.config.model.source_marks,
             **trained.run.exported_facts(),
         }
-        files = {**files, _MARKER: (json.dumps(made, indent=2) + "\n").encode()}
+        files = {**files, _MARKER: json_file(made)}
     return with_card(files, head + model_card(trained, usage, extra=extra))
 
 

@@ -7,7 +7,6 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterable
 from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
@@ -24,15 +23,9 @@ from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import suppressed_ids
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 
-ENGINE = ("tokenizer", "transformer", "search", "engine")
-"""The modules of the page's engine, in their order; ``worker`` is its thread."""
-_SHARED = (
-    *("alignment", "elements", "heatmap", "inside", "marks", "menu", "requests", "sharing"),
-    *("source-pane", "strings", "tabs", "target-pane", "texts", "translations", "words"),
-)
-"""Modules of the server's page."""
 _STYLES = ("style", "panes", "inside")
 _MARK = b'<meta name="generator" content="ptenmt export --format web">'
+_IMPORT = re.compile(r'from "\./(.+?)\.js";$', re.MULTILINE)
 _MODULE_SYNTAX = re.compile(r"^import .*\n|^export ", re.MULTILINE)
 _NOT_SEARCHED = ("coverage_penalty", "repetition_penalty", "no_repeat_ngram", "top_k")
 
@@ -70,7 +63,7 @@ def web_page(trained: TrainedModel, name: str) -> str:
     facts, arrays = model_parts(trained)
     facts["portuguese"] = json.loads(_text("export/web/portuguese.json"))
     style = "".join(_text(f"server/page/{sheet}.css") for sheet in _STYLES) + _text("export/web/page.css")
-    script = joined("server/page", _SHARED) + joined("export/web", ("client", "page"))
+    script = joined("page")
     hashes = [f"'sha256-{_base64(hashlib.sha256(text.encode()).digest())}'" for text in (script, style)]
     page: str = Template(_text("export/web/page.html")).render(
         policy="default-src 'none'; script-src {}; style-src {}; worker-src blob:; img-src data:; "
@@ -78,18 +71,36 @@ def web_page(trained: TrainedModel, name: str) -> str:
         icon=f"data:image/svg+xml;base64,{_base64(_text('server/page/icon.svg').encode())}",
         style=style,
         script=script,
-        engine=joined("export/web", (*ENGINE, "worker")),
+        engine=joined("worker"),
         facts=json.dumps(facts, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
         weights=_base64(arrays),
-        is_greedy=trained.config.decoding.beam_size == 1,
+        beam_size=trained.config.decoding.beam_size,
+        inside=_shared_element("section", "view-inside"),
+        keys=_shared_element("details", "keys"),
         card=_html(model_card(trained, card_text("web.md", name=name))),
     )
     return page
 
 
-def joined(folder: str, names: Iterable[str]) -> str:
-    """JavaScript modules in one: no two may declare the same name."""
-    return _MODULE_SYNTAX.sub("", "".join(_text(f"{folder}/{name}.js") for name in names))
+def joined(name: str) -> str:
+    """A JavaScript module after those that it imports, in one: no two may declare the same name."""
+    return "".join(_modules(name).values())
+
+
+def _modules(name: str) -> dict[str, str]:
+    is_own = (files("ptenmt") / f"export/web/{name}.js").is_file()
+    text = _text(f"{'export/web' if is_own else 'server/page'}/{name}.js")
+    modules: dict[str, str] = {}
+    for imported in _IMPORT.findall(text):
+        modules |= _modules(imported)
+    return modules | {name: _MODULE_SYNTAX.sub("", text)}
+
+
+def _shared_element(tag: str, name: str) -> str:
+    """The source of an element of the server's page, by its id."""
+    pattern = rf'<{tag} [^>]*id="{name}".*?</{tag}>'
+    (found,) = re.findall(pattern, _text("server/page/index.html"), re.DOTALL)
+    return str(found)
 
 
 def _text(path: str) -> str:

@@ -16,7 +16,7 @@ from ptenmt.config import ModelConfig
 from ptenmt.config.schema import SourceMarks
 from ptenmt.errors import ModelImportError
 from ptenmt.importing.foreign import ForeignModel, Vocabulary, check_architecture, model_config
-from ptenmt.importing.tensors import Tensors, read_json, reading
+from ptenmt.importing.tensors import TO_FLOAT32, Tensors, read_json, reading, sentencepiece_models
 from ptenmt.model.layouts import in_ctranslate2, interleaving
 from ptenmt.model.positions import positional_encoding
 
@@ -33,34 +33,35 @@ _UNKNOWN_PARTS = (
     "alibi",
     "project_in",
     "norm_residual",
-    "_zero",
+    "weight_zero",
 )
-_SPM_FILES = (("sentencepiece.model",) * 2, ("spm.model",) * 2, ("source.spm", "target.spm"))
 _POSITIONS = "encoder/position_encodings/encodings"
 
 
-def read_ctranslate2(folder: Path) -> ForeignModel:
-    """Read CTranslate2's folder, or that of an Argos package; raises ModelImportError."""
+def read_ctranslate2(folder: Path, place: Path | None = None) -> ForeignModel:
+    """Read CTranslate2's folder, or that of an Argos package; raises ModelImportError.
+
+    ``place`` has ``model.bin``; by default the folder itself, or ``model`` in it.
+    """
     metadata = read_json(folder / "metadata.json", needed=False)
     check_architecture(folder / "metadata.json", metadata, {"target_prefix": ("", None)})
-    place = folder / "model" if (folder / "model" / "model.bin").exists() else folder
+    place = place or (folder / "model" if (folder / "model" / "model.bin").exists() else folder)
     tensors = _open_model(place / "model.bin")
     config = read_json(place / "config.json", needed=False)
     source, target = _vocabularies(place, config, tensors)
     exported = metadata.get("ptenmt") or read_json(folder / "export.json", needed=False)
     marks = exported.get("source_marks") or _source_marks(tensors, config, source, is_bare=bool(metadata))
     model = _model_config(tensors, config, marks)
-    languages = exported.get("languages", (metadata.get("from_code"), metadata.get("to_code")))
     return ForeignModel(
         form="Argos Translate" if metadata else "CTranslate2",
         model=model,
         source=source,
         target=target,
-        spm=_spm_models(folder, place),
+        spm=sentencepiece_models(folder, place),
         tensors=tensors,
         place=partial(in_ctranslate2, is_gated=model.activation == "swiglu"),
         has_sines_first=_has_sines_first(tensors, model),
-        languages=(languages[0], languages[1]) if all(languages) else None,
+        languages=(str(metadata.get("from_code", "")), str(metadata.get("to_code", ""))),
         exported={"licence": str(metadata.get("license", "")), **exported},
     )
 
@@ -82,9 +83,7 @@ def _open_model(file: Path) -> Tensors:
                 shape = tuple(_number(stream, "I") for _ in range(_number(stream, "B")))
                 type_id, num_bytes = _number(stream, "B"), _number(stream, "I")
                 if type_id >= len(_DTYPES):
-                    raise ModelImportError(
-                        f"{file}: {name} is in bfloat16", "convert the model to float32 first"
-                    )
+                    raise ModelImportError(f"{file}: {name} is in bfloat16", TO_FLOAT32)
                 end = stream.seek(num_bytes, 1)
                 arrays[name] = content[end - num_bytes : end].view(_DTYPES[type_id]).reshape(shape)
             aliases = [(_text(stream), _text(stream)) for _ in range(_number(stream, "I"))]
@@ -92,6 +91,10 @@ def _open_model(file: Path) -> Tensors:
             for ending in ("", "_scale"):
                 if f"{name}{ending}" in arrays:
                     arrays[f"{alias}{ending}"] = arrays[f"{name}{ending}"]
+        for name, array in [*arrays.items()]:  # as older versions of CTranslate2 named them
+            if "/" not in name:
+                arrays |= {f"encoder/{name}": array, f"decoder/{name}": array}
+            arrays[name.replace("encoder/embeddings/", "encoder/embeddings_0/")] = array
 
     def read(name: str) -> np.ndarray:
         array = arrays[name].astype(np.float32)
@@ -181,7 +184,7 @@ def _model_config(tensors: Tensors, config: dict[str, Any], marks: SourceMarks) 
             d_ff=shapes["encoder/layer_0/ffn/linear_0/weight"][0],
             key_size=special_size,
             value_size=special_size,
-            norm="pre" if _scalar(tensors, "encoder/pre_norm") else "post",
+            norm="pre" if _scalar(tensors, "encoder/pre_norm", 1) else "post",
             tied_embeddings=tied,
             activation="swiglu" if is_gated else _ACTIVATIONS[activation],
             norm_epsilon=config.get("layer_norm_epsilon") or 1e-5,
@@ -222,19 +225,3 @@ def _vocabularies(folder: Path, config: dict[str, Any], tensors: Tensors) -> tup
     special = {"unknown": config.get("unk_token", "<unk>"), "end": config.get("eos_token", "</s>")}
     source = Vocabulary(tokens=found[0], start=start if start in found[0] else None, **special)
     return source, Vocabulary(tokens=found[1], start=start, **special)
-
-
-def _spm_models(folder: Path, place: Path) -> tuple[bytes, bytes]:
-    for parent in (folder, place):
-        for source, target in _SPM_FILES:
-            if (parent / source).exists():
-                with reading(parent / target):
-                    return (parent / source).read_bytes(), (parent / target).read_bytes()
-    names = ", ".join(dict.fromkeys(name for pair in _SPM_FILES for name in pair))
-    if any(folder.glob("bpe*")):
-        raise ModelImportError(
-            f"{folder} has sub-words by BPE, not by SentencePiece", f"ptenmt knows {names}"
-        )
-    raise ModelImportError(
-        f"{folder} has no SentencePiece model", f"copy the one that the model was trained with there: {names}"
-    )

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ptenmt.config import ModelConfig, TokenizerConfig
+from ptenmt.config import DecodingConfig, ModelConfig, TokenizerConfig
 from ptenmt.errors import ConfigError, ModelImportError
 from ptenmt.importing.tensors import Tensors
 from ptenmt.model.layouts import Place, in_order, interleaving, variable_shapes
-from ptenmt.tokenizers import SPECIAL_PIECES, TokenizerPair
+from ptenmt.tokenizers import SPECIAL_PIECES, UNK, TokenizerPair
 from ptenmt.tokenizers.imported import ImportedTokenizer
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 
@@ -73,9 +73,9 @@ class ForeignModel:
     """Where a variable of ptenmt's is, by its path."""
     has_sines_first: bool = True
     """Whether positions have their sines in the first half of a state and their cosines in the second."""
-    languages: tuple[str, str] | None = None
-    decoding: Mapping[str, Any] = field(default_factory=dict)
-    """Options of the section ``decoding`` that the model comes with."""
+    languages: tuple[str, str] = ("", "")
+    """As the files state them; empty: not stated."""
+    decoding: DecodingConfig = field(default_factory=DecodingConfig)
     exported: Mapping[str, Any] = field(default_factory=dict)
     """``licence``, and what else ptenmt's own exports say, see ``Run.exported_facts``."""
 
@@ -109,6 +109,8 @@ class ForeignModel:
                 array = _gathered(array.T, target_rows, 0.0).T
             elif path == "final/bias":
                 array = np.maximum(_gathered(array, target_rows, NEVER), NEVER)
+                if array[UNK] == NEVER:  # search never generates it, but it may be a label of a fine-tuning
+                    array[UNK] = 0.0
             ordered = in_order(path, array, order)
             weights[f"transformer/{path}"] = np.ascontiguousarray(ordered, dtype=np.float32)
         return weights

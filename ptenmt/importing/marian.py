@@ -6,16 +6,21 @@ instead of 1 / (D/2).
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import yaml
 
+from ptenmt.atomic_files import temporary_folder
+from ptenmt.config import DecodingConfig
+from ptenmt.config.loading import build_config
 from ptenmt.errors import ModelImportError
+from ptenmt.importing.ctranslate2 import read_ctranslate2
 from ptenmt.importing.foreign import ForeignModel, Vocabulary, check_architecture, model_config
-from ptenmt.importing.tensors import open_npz, open_tensors, read_json, reading
-from ptenmt.model.layouts import Place, in_hugging_face, in_marian
+from ptenmt.importing.tensors import most_unpacked, open_tensors, read_json, reading, sentencepiece_models
+from ptenmt.model.layouts import in_hugging_face
 from ptenmt.tokenizers import SPECIAL_PIECES
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 
@@ -23,7 +28,7 @@ _EPSILON = 1e-5
 _MAX_POSITIONS = 512
 """Of OPUS-MT's models, which were trained on sentences up to this length."""
 _ACTIVATIONS = {"relu": "relu", "swish": "swish", "silu": "swish", "gelu": "gelu"}
-_LANGUAGES = {"por": "pt", "eng": "en"}
+_SEARCH_OPTIONS = ("beam_size", "length_penalty", "no_repeat_ngram")
 _CONFIG = "special:model.yml"
 """Marian's array with its config, as text."""
 
@@ -48,8 +53,9 @@ def read_hugging_face(folder: Path) -> ForeignModel:
             "decoder_ffn_dim": (config.get("encoder_ffn_dim"),),
         },
     )
-    own = folder / "spiece.model"
-    if own.exists():
+    exported = read_json(folder / "export.json", needed=False)
+    own, is_own = folder / "spiece.model", bool(exported) and not (folder / "source.spm").exists()
+    if is_own:
         with reading(own):
             spm = own.read_bytes(), own.read_bytes()
             vocabulary = SentencePieceTokenizer(spm[0]).vocabulary
@@ -57,7 +63,7 @@ def read_hugging_face(folder: Path) -> ForeignModel:
         source = target = Vocabulary(tokens=vocabulary, unknown=unknown, end=end, start=start)
     elif is_marian:
         source, target = _vocabularies(folder, config)
-        spm = _spm_models(folder)
+        spm = sentencepiece_models(folder)
     else:
         raise ModelImportError(f"{folder}: only Pegasus models that ptenmt exported can be imported")
     tied = "none"
@@ -74,10 +80,10 @@ def read_hugging_face(folder: Path) -> ForeignModel:
             norm="post" if is_marian else "pre",
             activation=_ACTIVATIONS[config.get("activation_function", "gelu")],
             norm_epsilon=config.get("norm_epsilon", _EPSILON),
-            source_marks="both" if own.exists() else "end",
+            source_marks="both" if is_own else "end",
             tied_embeddings=tied,
         )
-    generation = read_json(folder / "generation_config.json", needed=False)
+    generation = folder / "generation_config.json"
     tokenizer = read_json(folder / "tokenizer_config.json", needed=False)
     return ForeignModel(
         form=f"Hugging Face's {'Marian' if is_marian else 'Pegasus'}",
@@ -87,23 +93,54 @@ def read_hugging_face(folder: Path) -> ForeignModel:
         spm=spm,
         tensors=open_tensors(folder),
         place=in_hugging_face,
-        languages=_languages(tokenizer.get("source_lang"), tokenizer.get("target_lang")),
-        decoding=_decoding(generation, "num_beams", "length_penalty"),
-        exported=read_json(folder / "export.json", needed=False),
+        languages=(str(tokenizer.get("source_lang") or ""), str(tokenizer.get("target_lang") or "")),
+        decoding=_decoding(
+            generation,
+            read_json(generation, needed=False),
+            "num_beams",
+            "length_penalty",
+            "no_repeat_ngram_size",
+        ),
+        exported=exported,
     )
 
 
 def read_npz(folder: Path) -> ForeignModel:
-    """Read a model of Marian's with the files of OPUS-MT's archives; raises ModelImportError."""
-    decoder = _yaml(folder / "decoder.yml")
+    """Read a model of Marian's with the files of OPUS-MT's archives, which CTranslate2's converter reads.
+
+    Raises ModelImportError, and OutputError if there is no room for the converted model.
+    """
+    from ctranslate2.converters import MarianConverter
+
+    options = folder / "decoder.yml"
+    decoder = _yaml(options)
     named = [folder / Path(name).name for name in decoder.get("models", ())] or sorted(folder.glob("*.npz"))
     if len(named) != 1:
         raise ModelImportError(f"{folder} has {len(named)} models (*.npz)", "leave only one there")
     file = named[0]
-    tensors = open_npz(file)
-    text = tensors.get(Place((_CONFIG,)), tensors.shapes.get(_CONFIG, ()))
-    with reading(file):
-        config = yaml.safe_load(text.astype(np.int8).tobytes().rstrip(b"\0"))
+    _check_marian(file)
+    # Such as model.vocab.yml of both languages, or model.src.vocab.yml and model.trg.vocab.yml.
+    names = decoder.get("vocabs") or sorted(path.name for path in folder.glob("*vocab*.yml")) or ["vocab.yml"]
+    with temporary_folder() as converted:
+        with reading(file), file.open("rb") as stream:  # an own one, since the converter closes none
+            converter = MarianConverter(stream, [str(folder / Path(name).name) for name in names])
+            converter.convert(str(converted), force=True)
+        found = read_ctranslate2(folder, converted)
+    return replace(
+        found,
+        form="Marian",
+        model=replace(found.model, max_positions=_MAX_POSITIONS),
+        decoding=_decoding(options, decoder, "beam-size", "normalize"),
+    )
+
+
+def _check_marian(file: Path) -> None:
+    """Raise ModelImportError for a file that is too large unpacked, or has what ptenmt cannot express."""
+    with reading(file), file.open("rb") as stream, np.load(stream) as archive:
+        unpacked = sum(entry.file_size for entry in archive.zip.infolist())
+        if unpacked > most_unpacked(file):
+            raise ValueError(f"it would have {unpacked:,} bytes unpacked")
+        config = yaml.safe_load(archive[_CONFIG].tobytes().rstrip(b"\0"))
     check_architecture(
         file,
         config,
@@ -123,50 +160,6 @@ def read_npz(folder: Path) -> ForeignModel:
             "lemma-dim-emb": (0,),
         },
     )
-    # Such as model.vocab.yml of both languages, or model.src.vocab.yml and model.trg.vocab.yml.
-    names = decoder.get("vocabs") or sorted(path.name for path in folder.glob("*vocab*.yml")) or ["vocab.yml"]
-    source, target = (_marian_vocabulary(folder / Path(name).name) for name in (names[0], names[-1]))
-    tied = "all" if "Wemb" in tensors.shapes else "target"
-    transposed_output = Place(("decoder_ff_logit_out_Wt",), is_transposed=True)
-    has_transposed = transposed_output.names[0] in tensors.shapes
-    with reading(file):
-        model = model_config(
-            file,
-            depths=(config["enc-depth"], config["dec-depth"]),
-            d_model=config["dim-emb"],
-            num_heads=config["transformer-heads"],
-            d_ff=config["transformer-dim-ffn"],
-            max_positions=_MAX_POSITIONS,
-            activation=config.get("transformer-ffn-activation", "swish"),
-            norm_epsilon=_EPSILON,
-            source_marks="end",
-            tied_embeddings="none" if has_transposed or "decoder_ff_logit_out_W" in tensors.shapes else tied,
-        )
-    return ForeignModel(
-        form="Marian",
-        model=model,
-        source=source,
-        target=target,
-        spm=_spm_models(folder),
-        tensors=tensors,
-        place=lambda path: (
-            transposed_output if has_transposed and path == "final/kernel" else in_marian(path)
-        ),
-        decoding=_decoding(decoder, "beam-size", "normalize"),
-    )
-
-
-def _spm_models(folder: Path) -> tuple[bytes, bytes]:
-    source, target = folder / "source.spm", folder / "target.spm"
-    if not source.exists() and any(folder.glob("*.bpe")):
-        raise ModelImportError(
-            f"{folder} has sub-words by BPE (source.bpe), not by SentencePiece",
-            "choose a model with source.spm",
-        )
-    with reading(source):
-        content = source.read_bytes()
-    with reading(target):
-        return content, target.read_bytes()
 
 
 def _vocabularies(folder: Path, config: Mapping[str, Any]) -> tuple[Vocabulary, Vocabulary]:
@@ -175,29 +168,17 @@ def _vocabularies(folder: Path, config: Mapping[str, Any]) -> tuple[Vocabulary, 
     source, target = folder / "vocab.json", folder / "target_vocab.json"
     source_tokens = _numbered(source, read_json(source))
     tokens = _numbered(target, read_json(target)) if target.exists() else source_tokens
-    file = folder / "config.json"
-    check_architecture(file, config, {"decoder_start_token_id": (config.get("pad_token_id"),)})
-    with reading(file):
-        start = tokens[config.get("decoder_start_token_id", -1)]
+    file, pad = folder / "config.json", config.get("pad_token_id")
+    check_architecture(file, config, {"decoder_start_token_id": (pad,)})
+    if not isinstance(pad, int) or pad not in range(len(tokens)):
+        raise ModelImportError(
+            f"{file}: pad_token_id={pad!r} is no id of {target if target.exists() else source}"
+        )
+    start = tokens[pad]
     vocabulary = Vocabulary(tokens=tokens, start=start, **special)
     if not target.exists():
         return vocabulary, vocabulary
     return Vocabulary(tokens=source_tokens, start=None, **special), vocabulary
-
-
-def _marian_vocabulary(file: Path) -> Vocabulary:
-    """Read a vocabulary of Marian's: YAML, a token and its id in each line.
-
-    YAML itself would read plain keys such as ``no`` and ``1`` as values of other types.
-    """
-    ids = {}
-    with reading(file):
-        # A long token has two lines: "? token" and ": id".
-        for line in file.read_text(encoding="utf-8").replace("\n: ", ": ").split("\n"):
-            if line.strip():
-                key, _, id = line.removeprefix("? ").rpartition(":")
-                ids[str(yaml.safe_load(key)) if key[:1] in ("'", '"') else key] = int(id)
-    return Vocabulary(tokens=_numbered(file, ids), unknown="<unk>", end="</s>", start=None)
 
 
 def _numbered(file: Path, ids: Mapping[str, Any]) -> list[str]:
@@ -210,15 +191,12 @@ def _numbered(file: Path, ids: Mapping[str, Any]) -> list[str]:
     return tokens
 
 
-def _languages(*codes: Any) -> tuple[str, str] | None:
-    source, target = (_LANGUAGES.get(code, str(code)) for code in codes)
-    return (source, target) if len(source) == len(target) == 2 else None
-
-
-def _decoding(found: Mapping[str, Any], beam_size: str, length_penalty: str) -> dict[str, Any]:
-    """The section ``decoding``, of the options that another program's config has."""
-    names = {"beam_size": beam_size, "length_penalty": length_penalty}
-    return {own: found[theirs] for own, theirs in names.items() if found.get(theirs)}
+def _decoding(file: Path, found: Mapping[str, Any], *names: str) -> DecodingConfig:
+    """The search of another program's config, by its names of the options; raises ModelImportError."""
+    options = dict(zip(_SEARCH_OPTIONS, names, strict=False))
+    with reading(file):
+        values = {own: found[theirs] for own, theirs in options.items() if found.get(theirs)}
+        return build_config({"decoding": values}).decoding
 
 
 def _yaml(file: Path) -> dict[str, Any]:

@@ -1,12 +1,14 @@
 """Importing a model of another program as a run."""
 
 import re
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from ptenmt.atomic_files import file_checksum, temporary_folder
-from ptenmt.config import AugmentConfig, Config, DataConfig, DecodingConfig
+from ptenmt.config import AugmentConfig, Config, DataConfig
+from ptenmt.data.corpora import two_letter_code
 from ptenmt.data.download import unpack_zip
 from ptenmt.data.placeholders import PLACEHOLDERS
 from ptenmt.errors import DownloadError, ModelImportError
@@ -34,6 +36,7 @@ def import_model(
     target_language: str | None = None,
     tag: str = "",
     licence: str = "",
+    on_warning: Callable[[str], None] = warnings.warn,
 ) -> Run:
     """Make a run of a model that another program trained; it is written whole or not at all.
 
@@ -46,6 +49,7 @@ def import_model(
         tag: A token before every source, such as ``>>por<<``, that tells a model of several languages which
             one to write.
         licence: Of the weights; by default what the files state.
+        on_warning: Is called with what the files do not state.
 
     Raises:
         ModelImportError: A file is missing, damaged or does not fit, or ptenmt cannot express the model.
@@ -56,30 +60,28 @@ def import_model(
     path, target = Path(path).expanduser(), Run(run_path(run))
     with written_whole(target, "--run") as new, _opened(path) as folder:
         model = read_model(folder)
-        languages = model.languages or ("pt", "en")
-        tokenizer, tokenizers = model.tokenizers(tag)
+        source_language, target_language = _languages(
+            folder, model, (source_language, target_language), on_warning
+        )
+        tokenizer, tokenizers = model.tokenizers(tag or model.exported.get("tag", ""))
         is_own = tokenizer.kind == "sentencepiece"
         has_placeholders = is_own and set(PLACEHOLDERS) <= set(tokenizers.source.vocabulary)
         data = DataConfig(
             source="imported",
-            source_language=source_language or languages[0],
-            target_language=target_language or languages[1],
+            source_language=source_language,
+            target_language=target_language,
             augment=AugmentConfig(placeholders=_PLACEHOLDERS if has_placeholders else 0.0),
         )
         for side in (tokenizers.source, tokenizers.target):
             side.encode(["a"])  # raises TokenizerError for a damaged model
-        config = Config(
-            data=data, tokenizer=tokenizer, model=model.model, decoding=DecodingConfig(**model.decoding)
-        )
+        config = Config(data=data, tokenizer=tokenizer, model=model.model, decoding=model.decoding)
         files = [path] if path.is_file() else sorted(file for file in folder.rglob("*") if file.is_file())
         weights = model.weights()
-        stated = licence or model.exported.get("licence") or _stated_licence(folder)
         facts = {
-            "licence": stated,
             "imported_from": {
                 "path": str(path.absolute()),
                 "form": model.form,
-                "licence": stated,
+                "licence": licence or model.exported.get("licence") or _stated_licence(folder),
                 "files": {str(file.relative_to(path.parent)): file_checksum(file) for file in files},
             },
             "data": {},
@@ -121,6 +123,28 @@ def _opened(path: Path) -> Iterator[Path]:
         while len(inside := list(folder.iterdir())) == 1 and inside[0].is_dir():
             folder = inside[0]
         yield folder
+
+
+def _languages(
+    folder: Path, model: ForeignModel, given: tuple[str | None, str | None], on_warning: Callable[[str], None]
+) -> tuple[str, str]:
+    """The languages: those that were given, else those of the files, else pt and en with a warning."""
+    if own := model.exported.get("languages"):
+        return given[0] or own[0], given[1] or own[1]
+    codes = []
+    for side, code, stated, default in zip(
+        ("source", "target"), given, model.languages, ("pt", "en"), strict=True
+    ):
+        found = code or (two_letter_code(stated) if len(stated) > 2 else stated)
+        if stated and not found:
+            raise ModelImportError(
+                f"{folder} states {stated} as the {side} language, which is not the code of one language",
+                f"name it with --{side}-language, such as {default}",
+            )
+        if not found:
+            on_warning(f"the {side} language is not stated: --{side}-language {default} is assumed")
+        codes.append(found or default)
+    return codes[0], codes[1]
 
 
 def _stated_licence(folder: Path) -> str:

@@ -1,7 +1,6 @@
 """Arrays of weights files of other programs, read one at a time, their shapes before their content."""
 
 import json
-import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,9 +12,16 @@ import numpy as np
 from ptenmt.errors import ModelImportError
 from ptenmt.model.layouts import Place
 
+TO_FLOAT32 = "convert the model to float32 first"
 _PICKLE_HINT = (
     "convert it where you trust it: python -c 'from transformers import AutoModelForSeq2SeqLM as M; "
     'M.from_pretrained("{folder}").save_pretrained("{folder}")\''
+)
+
+_SENTENCEPIECE_FILES = (
+    ("source.spm", "target.spm"),
+    ("sentencepiece.model", "sentencepiece.model"),
+    ("spm.model", "spm.model"),
 )
 
 
@@ -68,28 +74,9 @@ def open_tensors(folder: Path) -> Tensors:
     raise ModelImportError(f"{folder} has no model.safetensors and no tf_model.h5", "copy the whole folder")
 
 
-def open_npz(file: Path) -> Tensors:
-    """Open a file of Marian's; errors as of ``Tensors.get``."""
-    with reading(file):
-        archive: Any = np.load(file)
-        unpacked = sum(entry.file_size for entry in archive.zip.infolist())
-        if unpacked > most_unpacked(file):
-            raise ValueError(f"it would have {unpacked:,} bytes unpacked")
-        shapes = {
-            entry.removesuffix(".npy"): _npy_shape(archive.zip, entry) for entry in archive.zip.namelist()
-        }
-    return Tensors(file, shapes, archive.__getitem__)
-
-
 def most_unpacked(archive: Path) -> int:
     """The most bytes that an archive of weights, which hardly shrink, may have unpacked."""
     return max(1_000_000_000, 4 * archive.stat().st_size)
-
-
-def _npy_shape(archive: zipfile.ZipFile, entry: str) -> tuple[int, ...]:
-    with archive.open(entry) as stream:
-        np.lib.format.read_magic(stream)
-        return np.lib.format.read_array_header_1_0(stream)[0]
 
 
 def _open_safetensors(file: Path) -> Tensors:
@@ -97,7 +84,11 @@ def _open_safetensors(file: Path) -> Tensors:
 
     with reading(file):
         opened: Any = safetensors.safe_open(file, "numpy")
-        shapes = {name: tuple(opened.get_slice(name).get_shape()) for name in opened.keys()}  # noqa: SIM118
+        slices = {name: opened.get_slice(name) for name in opened.keys()}  # noqa: SIM118
+    for name, content in slices.items():
+        if content.get_dtype() == "BF16":
+            raise ModelImportError(f"{file}: {name} is in bfloat16", TO_FLOAT32)
+    shapes = {name: tuple(content.get_shape()) for name, content in slices.items()}
     return Tensors(file, shapes, opened.get_tensor)
 
 
@@ -140,6 +131,20 @@ def _name_of_h5(path: str) -> str:
 
 def _without_ones(shape: Sequence[int]) -> list[int]:
     return [size for size in shape if size != 1]
+
+
+def sentencepiece_models(*folders: Path) -> tuple[bytes, bytes]:
+    """Read the SentencePiece models of both languages, from the first folder that has one."""
+    for folder in folders:
+        for source, target in _SENTENCEPIECE_FILES:
+            if (folder / source).exists():
+                with reading(folder / target):
+                    return (folder / source).read_bytes(), (folder / target).read_bytes()
+    names = ", ".join(dict.fromkeys(name for pair in _SENTENCEPIECE_FILES for name in pair))
+    missing = f"{folders[0]} has no SentencePiece model ({names})"
+    if any([*folders[0].glob("bpe*"), *folders[0].glob("*.bpe")]):
+        raise ModelImportError(f"{missing}, but sub-words by BPE", "choose a model with SentencePiece")
+    raise ModelImportError(missing, "copy the one that the model was trained with there")
 
 
 @contextmanager

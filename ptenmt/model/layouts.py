@@ -12,42 +12,34 @@ import numpy as np
 from ptenmt.config import ModelConfig
 
 _LAYERS = {
-    "self_attention/query": ("self_attn.q_proj", "self_{}q", "self_attention/linear_0", 0, 3),
-    "self_attention/key": ("self_attn.k_proj", "self_{}k", "self_attention/linear_0", 1, 3),
-    "self_attention/value": ("self_attn.v_proj", "self_{}v", "self_attention/linear_0", 2, 3),
-    "self_attention/output": ("self_attn.out_proj", "self_{}o", "self_attention/linear_1", 0, 1),
-    "self_attention_norm/norm": ("self_attn_layer_norm", "self_Wo_ln_{}", "self_attention/layer_norm", 0, 1),
-    "cross_attention/query": ("encoder_attn.q_proj", "context_{}q", "attention/linear_0", 0, 1),
-    "cross_attention/key": ("encoder_attn.k_proj", "context_{}k", "attention/linear_1", 0, 2),
-    "cross_attention/value": ("encoder_attn.v_proj", "context_{}v", "attention/linear_1", 1, 2),
-    "cross_attention/output": ("encoder_attn.out_proj", "context_{}o", "attention/linear_2", 0, 1),
-    "cross_attention_norm/norm": (
-        "encoder_attn_layer_norm",
-        "context_Wo_ln_{}",
-        "attention/layer_norm",
-        0,
-        1,
-    ),
-    "feed_forward/gate": ("", "", "ffn/linear_0", 0, 1),  # of CTranslate2 alone
-    "feed_forward/expand": ("fc1", "ffn_{}1", "ffn/linear_0", 0, 1),
-    "feed_forward/contract": ("fc2", "ffn_{}2", "ffn/linear_1", 0, 1),
-    "feed_forward_norm/norm": ("final_layer_norm", "ffn_ffn_ln_{}", "ffn/layer_norm", 0, 1),
+    "self_attention/query": ("self_attn.q_proj", "self_attention/linear_0", 0, 3),
+    "self_attention/key": ("self_attn.k_proj", "self_attention/linear_0", 1, 3),
+    "self_attention/value": ("self_attn.v_proj", "self_attention/linear_0", 2, 3),
+    "self_attention/output": ("self_attn.out_proj", "self_attention/linear_1", 0, 1),
+    "self_attention_norm/norm": ("self_attn_layer_norm", "self_attention/layer_norm", 0, 1),
+    "cross_attention/query": ("encoder_attn.q_proj", "attention/linear_0", 0, 1),
+    "cross_attention/key": ("encoder_attn.k_proj", "attention/linear_1", 0, 2),
+    "cross_attention/value": ("encoder_attn.v_proj", "attention/linear_1", 1, 2),
+    "cross_attention/output": ("encoder_attn.out_proj", "attention/linear_2", 0, 1),
+    "cross_attention_norm/norm": ("encoder_attn_layer_norm", "attention/layer_norm", 0, 1),
+    "feed_forward/gate": ("", "ffn/linear_0", 0, 1),  # of CTranslate2 alone
+    "feed_forward/expand": ("fc1", "ffn/linear_0", 0, 1),
+    "feed_forward/contract": ("fc2", "ffn/linear_1", 0, 1),
+    "feed_forward_norm/norm": ("final_layer_norm", "ffn/layer_norm", 0, 1),
 }
-"""A block's layers in Hugging Face's Marian and Pegasus, in Marian's files, and in CTranslate2's: there with
-the number of its part of the matrix, and how many parts the matrix has."""
+"""A block's layers in Hugging Face's Marian and Pegasus, and in CTranslate2's files: there with the number of
+its part of the matrix, and how many parts the matrix has."""
 _TABLES = {
     "encoder/embedding/tokens/embeddings": (
         ("model.encoder.embed_tokens.weight", "model.shared.weight"),
-        ("encoder_Wemb", "Wemb"),
         ("encoder/embeddings_0/weight",),
     ),
     "decoder/embedding/tokens/embeddings": (
         ("model.decoder.embed_tokens.weight", "model.shared.weight"),
-        ("decoder_Wemb", "Wemb"),
         ("decoder/embeddings/weight",),
     ),
-    "final/kernel": (("lm_head.weight",), ("decoder_ff_logit_out_W",), ("decoder/projection/weight",)),
-    "final/bias": (("final_logits_bias",), ("decoder_ff_logit_out_b",), ("decoder/projection/bias",)),
+    "final/kernel": (("lm_head.weight",), ("decoder/projection/weight",)),
+    "final/bias": (("final_logits_bias",), ("decoder/projection/bias",)),
 }
 """The variables outside of blocks, in the same programs."""
 
@@ -76,24 +68,14 @@ def in_hugging_face(path: str) -> Place:
     return Place((f"{owner}.{suffix}",), variable == "kernel")
 
 
-def in_marian(path: str) -> Place:
-    """A variable's place in a file of Marian's, whose layer norms are all inside blocks."""
-    layer, variable = path.rsplit("/", 1)
-    if path in _TABLES:
-        return Place(_TABLES[path][1])
-    stack, block, name = _split(layer)
-    part = {"kernel": "W", "bias": "b", "gamma": "scale", "beta": "bias"}[variable]
-    return Place((f"{stack}_l{block}_{_LAYERS[name][1].format(part)}",))
-
-
 def in_ctranslate2(path: str, *, is_gated: bool = False) -> Place:
     """A variable's place in a file of CTranslate2's; ``is_gated``: its feed-forward layers have a gate."""
     layer, variable = path.rsplit("/", 1)
     is_kernel, is_bias = variable == "kernel", variable == "bias"
     if path in _TABLES:
-        return Place(_TABLES[path][2], is_kernel, is_optional=is_bias)
+        return Place(_TABLES[path][1], is_kernel, is_optional=is_bias)
     stack, block, name = _split(layer)
-    matrix, part, num_parts = _LAYERS[name][2:] if name else ("layer_norm", 0, 1)
+    matrix, part, num_parts = _LAYERS[name][1:] if name else ("layer_norm", 0, 1)
     if is_gated and name == "feed_forward/expand":
         matrix = "ffn/linear_0_noact"
     owner = f"{stack}/layer_{block - 1}/{matrix}" if name else f"{stack}/{matrix}"

@@ -51,7 +51,7 @@ def training_loss(logits: Any, labels: Any, label_smoothing: float) -> tuple[Any
     labels = ops.reshape(labels, (-1,))
     logits = ops.cast(ops.reshape(logits, (-1, logits.shape[-1])), "float32")
     objective, losses, correct = _cross_entropy(logits, labels, label_smoothing)
-    real = _is_real(labels)
+    real = ops.cast(ops.not_equal(labels, 0), "float32")
     sums = TokenSums(ops.sum(losses * real), ops.sum(correct * real), ops.sum(real))
     if not label_smoothing:
         return sums.loss, sums
@@ -113,7 +113,3 @@ def _cross_entropy(logits: Any, labels: Any, smoothing: float) -> tuple[Any, Any
 
     objective = with_gradient(logits)
     return objective, plain if smoothing else objective, correct
-
-
-def _is_real(labels: Any) -> Any:
-    return ops.cast(ops.not_equal(labels, 0), "float32")

@@ -111,7 +111,7 @@ class RunRecord:
     corpora: Sequence[Mapping[str, Any]]
     """The public corpora that it learned from."""
     licence: str
-    """Of the weights, where they are published."""
+    """Of the weights, where they are published, or of the model that they come from."""
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> "RunRecord":
@@ -133,7 +133,7 @@ class RunRecord:
             distilled_from=facts.get("distilled_from"),
             imported_from=facts.get("imported_from"),
             corpora=list(facts.get("corpora", ())),
-            licence=str(facts.get("licence", "")),
+            licence=str(facts.get("licence") or (facts.get("imported_from") or {}).get("licence", "")),
         )
 
 
@@ -282,9 +282,8 @@ class Run:
 
     def exported_facts(self) -> dict[str, Any]:
         """What exports say, for importing them: ``SEARCH_FACTS``, and the licence as far as it is known."""
-        facts, origin = self.facts(), self.record().imported_from or {}
-        demo = "Apache-2.0" if self.config().data.source == "demo" else ""
-        licence = facts.get("licence") or origin.get("licence") or demo
+        facts, demo = self.facts(), "Apache-2.0" if self.config().data.source == "demo" else ""
+        licence = self.record().licence or demo
         return {"licence": licence} | {name: facts[name] for name in SEARCH_FACTS if name in facts}
 
     def record_alignment_layer(self, layer: int) -> None:

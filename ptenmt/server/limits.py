@@ -191,7 +191,7 @@ class Keys:
     def may_read_metrics(self, key: str) -> bool:
         """Whether a key is for ``/metrics``: the one of that name, or any if there is none."""
         owner = self.owner(key)
-        has_own = any(each.name == METRICS for each in self._owners.values())
+        has_own = any(known.name == METRICS for known in self._owners.values())
         return owner is not None and (owner.name == METRICS or not has_own)
 
 
@@ -245,14 +245,10 @@ def _read(file: Path) -> dict[str, Owner]:
 def _network(address: str) -> str:
     """What one client may have: an address, of IPv6 the first half."""
     try:
-        version = ipaddress.ip_address(address.partition("%")[0]).version
+        parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:  # a socket of the file system, or a proxy that writes something else
         return address[:100]
-    return (
-        address
-        if version == 4
-        else str(ipaddress.ip_network(f"{address.partition('%')[0]}/64", strict=False))
-    )
+    return address if parsed.version == 4 else str(ipaddress.ip_network((parsed, 64), strict=False))
 
 
 def _hash(key: str) -> str:

@@ -89,16 +89,15 @@ class RequestModels:
         if earlier and glossary:
             raise Refusal("a glossary needs a model of both languages, and here two models are chained")
         terms = glossary.dictionary((route[0].source, route[0].target)) if glossary else None
-        detected: list[str | None] = [None] * len(texts)
+        detected: list[str | None] = []
         for translator in earlier:
             between = translator.translate(map(text_of, texts), max_sentences=max_sentences)
             texts = [best for best, *_ in move_markup(translator, between, texts)]
             detected = [translation.detected for translation in between]
         beam_size = max(last.config.decoding.beam_size, count)
         last = last.with_glossary(terms).with_options(num_hypotheses=count, beam_size=beam_size)
-        buffers = last.translate_buffers(
-            map(text_of, texts), max_sentences=max_sentences, on_progress=on_progress
-        )
+        sources = map(text_of, texts)
+        buffers = last.translate_buffers(sources, max_sentences=max_sentences, on_progress=on_progress)
         translations = list(chain(*buffers))
         moved = move_markup(last, translations, texts)
         if with_confidence and not earlier:

@@ -1,5 +1,6 @@
 """Training state: everything that the next step depends on, and its checkpoints."""
 
+import logging
 import re
 import shutil
 import sys
@@ -237,6 +238,7 @@ class Checkpoints:
                     "resume with the version of ptenmt that wrote it, or train again with --fresh",
                 ) from error
             except _UNREADABLE as error:
+                tf.get_logger().addFilter(_is_news)
                 on_warning(f"checkpoint {path} is damaged and will be ignored: {_reason(error)}")
         if paths:
             raise CheckpointError(
@@ -244,6 +246,11 @@ class Checkpoints:
                 "restore them from a copy, or train again with --fresh",
             )
         return None
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Whether TensorFlow says other things than which values of a damaged checkpoint were not restored."""
+    return "restored" not in record.getMessage()
 
 
 def read_checkpoint(path: Path) -> tuple[int, dict[str, np.ndarray]]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import keras
 import tensorflow as tf
@@ -46,6 +46,8 @@ NUM_SAMPLES = 2
 _NUM_SAMPLE_BATCHES = 3
 PAIRS_PER_ROUND = 256
 """Sentences per worker between two gathers."""
+_Texts = tuple[str, str]
+"""A translation, and the same with the spacing of the training corpus; workers send them to each other."""
 
 
 class TranslationValidator:
@@ -86,17 +88,17 @@ class TranslationValidator:
         for done in held_out.add(batches):
             yield ValidationStep(done=done, total=total)
         translator = self._translator()
-        translations: dict[int, _Translated] = {}
+        translations: dict[int, _Texts] = {}
         for translated in self._translated(translator):
             translations |= translated
             yield ValidationStep(done=done + len(translations), total=total)
         ordered = [translations[row] for row in range(len(self._pairs))]
         scorer = Scorer("detokenized", [self._references], ("BLEU", "chrF"))
-        scores = scorer.values([translation.text for translation in ordered])
+        scores = scorer.values([text for text, _ in ordered])
         shown = zip(self._pairs, ordered[:NUM_SAMPLES], strict=False)
         samples = [
-            Sample(source=source, reference=reference, translation=translation.raw)
-            for (source, reference), translation in shown
+            Sample(source=source, reference=reference, translation=raw)
+            for (source, reference), (_, raw) in shown
         ]
         loss, accuracy = held_out.sums.mean_loss, held_out.sums.accuracy
         yield Scores(loss=loss, accuracy=accuracy, bleu=scores["BLEU"], chrf=scores["chrF"], samples=samples)
@@ -118,7 +120,7 @@ class TranslationValidator:
         )
         return Translator(engine, self._tokenizers, self._config)
 
-    def _translated(self, translator: Translator) -> Iterator[dict[int, "_Translated"]]:
+    def _translated(self, translator: Translator) -> Iterator[dict[int, _Texts]]:
         """Yield translations by row; every worker joins each gather."""
         sources = [source for source, _ in self._pairs]
         if self._workers.count == 1:
@@ -127,28 +129,20 @@ class TranslationValidator:
         size = PAIRS_PER_ROUND * self._workers.count
         for first in range(0, len(sources), size):
             rows = range(first, min(first + size, len(sources)))[self._workers.index :: self._workers.count]
-            own: dict[int, _Translated] = {}
+            own: dict[int, _Texts] = {}
             for translated in _translations(translator, [sources[row] for row in rows], rows):
                 own |= translated
-            of_workers = self._workers.gather([(row, *translation) for row, translation in own.items()])
-            yield {row: _Translated(*texts) for of_worker in of_workers for row, *texts in of_worker}
-
-
-class _Translated(NamedTuple):
-    """What a validation needs of a translation; workers send it to each other."""
-
-    text: str
-    raw: str
+            of_workers = self._workers.gather([(row, *texts) for row, texts in own.items()])
+            yield {row: (text, raw) for of_worker in of_workers for row, text, raw in of_worker}
 
 
 def _translations(
     translator: Translator, sources: Sequence[str], rows: Sequence[int]
-) -> Iterator[dict[int, _Translated]]:
+) -> Iterator[dict[int, _Texts]]:
     """Translate the sources of these rows; yields translations by row as they are done."""
     for translated in translator.translate_prepared(sources, with_scores=False):
         yield {
-            rows[number]: _Translated(translation.text, translation.raw)
-            for number, translation in translated.items()
+            rows[number]: (translation.text, translation.raw) for number, translation in translated.items()
         }
 
 

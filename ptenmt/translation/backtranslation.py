@@ -63,6 +63,7 @@ class BackTranslation:
         on_done: Callable[[Collection[Translation]], None],
         on_progress: Callable[[int], None] = lambda _num_bytes: None,
         has_more: Callable[[float], bool] | None = None,  # noqa: ARG002 — a file has
+        num_done: int = 0,  # noqa: ARG002 — lines have no numbers
     ) -> Iterator[OutputChunk]:
         """Translate lines, a buffer at a time, to lines of two sentences and a score, separated by tabs."""
         read: deque[tuple[str, str]] = deque()  # lines that are being translated, with reasons to leave out

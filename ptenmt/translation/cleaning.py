@@ -122,8 +122,10 @@ class Cleaning:
             )
             num_removed = len(scores) - max(1, round(self.keep * len(scores)))
             lowest = np.partition(scores, num_removed)[num_removed]
-            read = ((each, each.num_left + each.num_drawn) for each in corpus.reports)
-            reports = [FilterReport(each.name, num_read, each.num_drawn) for each, num_read in read]
+            reports = [
+                FilterReport(report.name, report.num_left + report.num_drawn, report.num_drawn)
+                for report in corpus.reports
+            ]
             with written_whole(self.output) as stream:
                 for number, chunk in original_pairs(self.config.data, corpus):
                     report, low = reports[number], []

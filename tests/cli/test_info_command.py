@@ -35,7 +35,7 @@ def test_one_run_in_full(ptenmt, beside: Path) -> None:
     assert table["format"] == "1"
     assert table["pairs"] == "48 train, 6 validation, 6 test"
     assert table["vocabularies"] == "22 and 22"
-    assert table["progress"] == "step 60, epoch 10/10"
+    assert table["progress"] == "step 60, epochs 10/10"
     assert table["checkpoints"] == "ckpt-1 of step 60"
     (best,) = best_weights(beside / "checkpoints/tiny/weights")
     assert table["best BLEU"] == f"{best.score:.1f} at step {best.step} in epoch {best.step // 6}"
@@ -64,7 +64,7 @@ def test_a_checkpoint_newer_than_the_history_determines_the_progress(ptenmt, cop
     behind = json.loads(lines[-2])["step"]
     (run / "history.jsonl").write_text("\n".join(lines[:-1]))
     assert behind < 60
-    assert rows(ptenmt("info", "--run", "tiny").stdout)["progress"] == "step 60, epoch 10/10"
+    assert rows(ptenmt("info", "--run", "tiny").stdout)["progress"] == "step 60, epochs 10/10"
 
     (run / "weights" / "latest.safetensors").unlink()
     table = rows(ptenmt("info", "--run", "tiny").stdout)

@@ -34,7 +34,7 @@ def epochs_recorded(run: Path = RUN) -> list[int]:
 
 def test_a_first_training(trained: Path) -> None:
     lines = (trained / "train.err").read_text(encoding="utf-8").splitlines()
-    epochs = [line for line in lines if line.startswith("epoch ") and "BLEU" in line]
+    epochs = [line for line in lines if line.startswith("epochs ") and "BLEU" in line]
 
     (best,) = best_weights(trained / RUN / "weights")
     assert (trained / "train.out").read_text() == ""
@@ -60,15 +60,15 @@ def test_the_run_remembers_its_config() -> None:
 def test_a_training_is_resumed(ptenmt) -> None:
     answer = ptenmt("train", "-c", "tiny.yaml", "--set", "training.epochs=11", "--set", "checkpoint.keep=1")
     assert "resuming after epoch 10 of 11, from checkpoints/tiny/state/ckpt-1\n" in answer.stderr
-    assert "epoch 11/11  step " in answer.stderr
-    assert "epoch 10/11" not in answer.stderr
+    assert "epochs 11/11  step " in answer.stderr
+    assert "epochs 10/11" not in answer.stderr
     assert epochs_recorded() == [*range(1, 12)]
     assert [path.name for path in Run(RUN).checkpoints()] == ["ckpt-2"]
 
     again = ptenmt("train", "-c", "tiny.yaml", "--set", "training.epochs=11")
     assert "resuming after epoch 11 of 11, from checkpoints/tiny/state/ckpt-2\n" in again.stderr
     assert "nothing left to do: raise training.epochs to continue, or use --fresh\n" in again.stderr
-    assert "epoch 11/11" not in again.stderr
+    assert "epochs 11/11" not in again.stderr
     assert epochs_recorded() == [*range(1, 12)]
 
 
@@ -179,7 +179,7 @@ def read_until(stream: IO[str], pattern: str) -> str:
 def test_ctrl_c_stops_after_the_step_and_saves(ptenmt, copied_run: Path) -> None:
     with long_training(copied_run, "my long run") as process:
         assert process.stderr is not None
-        read_until(process.stderr, r"^epoch +2/1000000 ")
+        read_until(process.stderr, r"^epochs +2/1000000 ")
         process.send_signal(signal.SIGINT)
         said = process.stderr.read()
         assert process.wait() == 128 + signal.SIGINT, said

@@ -148,8 +148,9 @@ def test_in_a_file_every_message_is_one_plain_line() -> None:
         f"    en  {LONG}",
         "4,646,882 parameters, 810 steps per epoch",
         "figures of each validation: training|validation",
-        *(f"epoch 1  step {number}/810  {FIGURES}  1 h 01 min left" for number in (210, 410, 610)),
-        "epoch  1/20  step 810  BLEU 12.3  chrF 30.1  loss 6.543|5.432  accuracy 0.123|0.234  best so far",
+        "compiling the first step…",
+        *(f"epoch 1  step {number}/810  1 h 01 min left  {FIGURES}" for number in (210, 410, 610)),
+        "epochs  1/20  step 810  BLEU 12.3  chrF 30.1  loss 6.543|5.432  accuracy 0.123|0.234  best so far",
         "    pt  olá .",
         "   ref  hi .",
         "   now  hello .",
@@ -194,9 +195,9 @@ def test_a_finished_training_reports_how_to_continue() -> None:
 
 def test_scores_within_an_epoch_say_how_much_of_it_is_done() -> None:
     scored = [replace(VALIDATED, global_step=step, epoch=1 + step // 810) for step in (405, 1_630)]
-    _, _, *lines = shown(piped(), iter([STARTED, *scored]))
-    assert lines[0].startswith("epoch  0.5/20  step 405  BLEU 12.3")
-    assert lines[7].startswith("epoch  2.0/20  step 1,630  BLEU 12.3")
+    _, _, _, *lines = shown(piped(), iter([STARTED, *scored]))
+    assert lines[0].startswith("epochs  0.5/20  step 405  BLEU 12.3")
+    assert lines[7].startswith("epochs  2.0/20  step 1,630  BLEU 12.3")
 
 
 @pytest.mark.parametrize("width", [80, 60, 140, 40])
@@ -208,7 +209,7 @@ def test_on_a_terminal_no_line_is_longer_than_the_screen(width: int) -> None:
     lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "\n", text).split("\n")  # the cursor moves
 
     assert max(cell_len(line) for line in lines) <= width
-    scores = [line.strip() for line in lines if line.startswith("epoch  1/20  step 810  BLEU 12.3  ")]
+    scores = [line.strip() for line in lines if line.startswith("epochs  1/20  step 810  BLEU 12.3  ")]
     assert scores[0].endswith("best so far" if width > 100 else "30.1" if width > 40 else "chrF")
     assert sum(line.startswith("    pt  uma frase") and line.rstrip().endswith("…") for line in lines) == 1
 
@@ -307,8 +308,10 @@ def test_without_colours_a_terminal_gets_plain_lines(monkeypatch: pytest.MonkeyP
 
     lines = shown(screen.console, events())
     assert "\x1b" not in "".join(lines)
-    assert any(line.startswith("epoch  1/20  step 810  BLEU 12.3") for line in lines)
-    assert "12,346 tokens/s  1 h 01 min left" in lines, "no part is broken where a line is too long"
+    assert any(line.startswith("epochs  1/20  step 810  BLEU 12.3") for line in lines)
+    steps = [line for line in lines if line.startswith("epoch 1  step ")]
+    assert all("1 h 01 min left" in line and len(line) <= 80 for line in steps), "the rest is left out"
+    assert "compiling the first step…" in lines
 
 
 def test_quiet_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

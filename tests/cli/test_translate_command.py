@@ -183,16 +183,25 @@ def test_unknown_words_are_reported(ptenmt) -> None:
     assert "vocabulary" not in ptenmt("translate", *LINES).stderr
 
 
-def test_n_best_are_ranked_lines_as_many_for_each_text(ptenmt, tiny: Translator) -> None:
+def test_n_best_are_lines_with_the_number_of_the_text_as_moses_writes_them(
+    ptenmt, tiny: Translator, tmp_path: Path
+) -> None:
     lines = ptenmt("translate", "--n-best", "5", *LINES).lines
-    rows = [line.split("\t") for line in lines]
+    rows = [line.split(" ||| ") for line in lines]
     first = tiny.with_options(beam_size=5, num_hypotheses=5).translate(LINES[0])[0]
 
-    assert [row[0] for row in rows] == list("12345") * len(LINES)
-    assert [row[2] for row in rows[:5]] == [first.text, *(other.text for other in first.alternatives)]
-    scores = [float(row[1]) for row in rows[:5]]
+    texts = [first.text, *(other.text for other in first.alternatives)]
+    assert [row[0] for row in rows[: len(texts) + 1]] == ["0"] * len(texts) + ["1"]
+    assert [row[1] for row in rows[: len(texts)]] == texts
+    scores = [float(row[2]) for row in rows[: len(texts)]]
     assert scores == sorted(scores, reverse=True)
-    assert rows[5:10] == [["1", "0.0000", ""], *([rank, "", ""] for rank in "2345")]
+    assert [row for row in rows if row[0] == "1"] == [["1", "", "0.0000"]]
+    assert rows[-1][0] == str(len(LINES) - 1)
+
+    source, out = tmp_path / "source", tmp_path / "out"
+    source.write_text("".join(f"{line}\n" for line in LINES), encoding="utf-8")
+    ptenmt("translate", "--n-best", "5", "-i", str(source), "-o", str(out))
+    assert out.read_text(encoding="utf-8").splitlines() == lines
 
 
 @pytest.mark.parametrize(
@@ -237,11 +246,9 @@ def test_alternatives_differ_after_the_prefix(
     assert blank["translation"] == ""
     expected = next_token_alternatives(tiny, "o gato come hoje .", "the", 3)
     assert first["probability"] == pytest.approx(expected[0].probability)
-    rows = [line.split("\t") for line in ptenmt("translate", *arguments[:4], "o gato come hoje .").lines]
-    assert [row[1:] for row in rows[: len(expected)]] == [
-        [f"{each.probability:.4f}", each.text] for each in expected
+    assert ptenmt("translate", *arguments[:4], "o gato come hoje .").lines == [
+        f"0 ||| {each.text} ||| {each.probability:.4f}" for each in expected
     ]
-    assert rows[len(expected) :] == [[str(rank), "", ""] for rank in range(len(expected) + 1, 4)]
 
 
 def test_a_prefix_that_every_token_would_continue_is_refused(ptenmt, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -355,5 +362,17 @@ def test_texts_in_another_language_are_a_warning(ptenmt) -> None:
     texts = ["the cat has no time for this", "der Hund hat heute keine Zeit für uns und dich", LINES[0]]
     answer = ptenmt("translate", "--json", *texts)
     assert [json.loads(line)["detected"] for line in answer.lines] == ["en", "de", None]
-    assert "warning: texts in another language: 2 (English: line 1; German: line 2)\n" in answer.stderr
+    languages = "English, left as it is: line 1; German, translated all the same: line 2"
+    assert f"warning: texts in another language: 2 ({languages})\n" in answer.stderr
     assert json.loads(answer.lines[0])["translation"] == texts[0]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_text_in_utf16_is_an_error_with_or_without_its_mark(ptenmt, tmp_path: Path, encoding: str) -> None:
+    source, out = tmp_path / "source", tmp_path / "out"
+    source.write_bytes("o gato come hoje .\r\nnão\r\n".encode(encoding))
+    answer = ptenmt("translate", "-i", str(source), "-o", str(out), code=1)
+    assert f"error: {source} is not UTF-8 but UTF-16, or no text\n" in answer.stderr
+    assert not out.exists()
+    source.write_bytes(b"o\0gato come hoje .\n")  # a stray one separates words
+    assert ptenmt("translate", "-i", str(source)).lines == ptenmt("translate", "o gato come hoje .").lines

@@ -28,7 +28,7 @@ from ptenmt.runs.trained_model import TrainedModel
         (["olá", "-o", "a" * 248], f"cannot write {'a' * 248}: File name too long"),
         (
             ["olá", "--set", "decoding.seed=4294967296"],
-            "decoding.seed=4294967296 must be at least 0 and below 4,294,967,296",
+            "decoding.seed=4294967296 must be at most 4,294,967,295",
         ),
         (["olá", "--resume", "-o", "/dev/null"], "--resume: /dev/null is not a regular file"),
         (["--input", "nowhere.txt"], "cannot read nowhere.txt: No such file or directory"),

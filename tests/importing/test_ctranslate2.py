@@ -1,10 +1,11 @@
 """CTranslate2's folders and Argos packages as runs."""
 
+import io
 import json
 import shutil
 import struct
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from ptenmt.tokenizers.imported import ImportedTokenizer
 from ptenmt.translation import Translator
 
 SPM = Path(__file__).parent / "marian" / "huggingface" / "source.spm"
+BINARY, VOCABULARY = "model/model.bin", "model/shared_vocabulary.json"
 TEXTS = ["Ba di fu.", "Gadi ga.", "Hi jo ki lu mi no pe."]
 PAIRS = [("O gato não vê o cão.", "The cat doesn't see the dog."), ("Quem és tu?", "Who are you?")]
 LOWER_CASE = DataConfig(source="demo", lowercase=True)
@@ -158,13 +160,7 @@ def opennmt(folder: Path, **config: Any) -> Path:
     return place.parent
 
 
-def test_a_model_of_opennmts_translates_as_ctranslate2_does(tmp_path: Path):
-    package = opennmt(tmp_path)
-    with zipfile.ZipFile(tmp_path / "gl.argosmodel", "w") as archive:
-        for file in package.rglob("*"):
-            archive.write(file, file.relative_to(tmp_path))
-    run = import_model(tmp_path / "gl.argosmodel", tmp_path / "imported")
-    assert (run.config().data.languages, run.config().model.source_marks) == (("gl", "en"), "none")
+def by_ctranslate2(package: Path) -> list[str]:
     processor = sentencepiece.SentencePieceProcessor(model_file=str(SPM))
     theirs = ctranslate2.Translator(str(package / "model"), compute_type="int8").translate_batch(
         [processor.encode(text, out_type=str) for text in TEXTS],
@@ -174,7 +170,60 @@ def test_a_model_of_opennmts_translates_as_ctranslate2_does(tmp_path: Path):
         disable_unk=True,
         suppress_sequences=[["<s>"], ["<blank>"]],
     )
-    expected = [processor.decode(each.hypotheses[0]) for each in theirs]
+    return [processor.decode(each.hypotheses[0]) for each in theirs]
+
+
+def test_a_model_of_opennmts_translates_as_ctranslate2_does(tmp_path: Path):
+    package = opennmt(tmp_path)
+    with zipfile.ZipFile(tmp_path / "gl.argosmodel", "w") as archive:
+        for file in package.rglob("*"):
+            archive.write(file, file.relative_to(tmp_path))
+    run = import_model(tmp_path / "gl.argosmodel", tmp_path / "imported")
+    assert (run.config().data.languages, run.config().model.source_marks) == (("gl", "en"), "none")
+    expected = by_ctranslate2(package)
+    assert len(set(expected)) > 1
+    assert translations(run) == expected
+
+
+def rewrite_as_older(file: Path, renamed: Mapping[str, str]) -> None:
+    """Write a ``model.bin`` in revision 4: other names of variables, without those renamed to ""."""
+    stream = io.BytesIO(file.read_bytes())
+
+    def text() -> str:
+        return stream.read(int.from_bytes(stream.read(2), "little")).rstrip(b"\0").decode()
+
+    def packed(name: str) -> bytes:
+        return struct.pack("<H", len(name) + 1) + name.encode() + b"\0"
+
+    head = stream.read(4) + packed(text())
+    stream.read(4)
+    variables = []
+    for _ in range(int.from_bytes(stream.read(4), "little")):
+        name, rank = text(), stream.read(1)
+        facts = rank + stream.read(4 * rank[0] + 1) + stream.read(4)
+        content = stream.read(int.from_bytes(facts[-4:], "little"))
+        if new := renamed.get(name, name):
+            variables.append(packed(new) + facts + content)
+    num_aliases = stream.read(4)
+    aliases = [
+        packed(renamed.get(name, name))
+        for name in [text() for _ in range(2 * int.from_bytes(num_aliases, "little"))]
+    ]
+    head += struct.pack("<II", 4, len(variables))
+    file.write_bytes(head + b"".join(variables) + num_aliases + b"".join(aliases))
+
+
+def test_a_file_of_an_older_revision(tmp_path: Path):
+    """Its stacks share their options, and the encoder's embeddings have no number."""
+    options = ("num_heads", "pre_norm", "activation")
+    renamed = {f"encoder/{name}": name for name in options} | {f"decoder/{name}": "" for name in options}
+    for ending in ("", "_scale"):
+        renamed[f"encoder/embeddings_0/weight{ending}"] = f"encoder/embeddings/weight{ending}"
+    package = opennmt(tmp_path)
+    expected = by_ctranslate2(package)
+    rewrite_as_older(package / BINARY, renamed)
+    assert by_ctranslate2(package) == expected
+    run = import_model(package, tmp_path / "imported")
     assert len(set(expected)) > 1
     assert translations(run) == expected
 
@@ -202,7 +251,6 @@ def changed(variable: str, value: int) -> Callable[[Path], object]:
     return lambda folder: with_changed_variable(folder / BINARY, variable, value)
 
 
-BINARY, VOCABULARY = "model/model.bin", "model/shared_vocabulary.json"
 WHISPER = struct.pack("<IH", 6, 12) + b"WhisperSpec\0" + struct.pack("<II", 3, 0)
 
 
@@ -213,7 +261,10 @@ WHISPER = struct.pack("<IH", 6, 12) + b"WhisperSpec\0" + struct.pack("<II", 3, 0
         (changed("encoder/scale_embeddings", 0), "express scale_embeddings=False"),
         (changed("decoder/alibi", 1), "express decoder/alibi"),
         (broken("sentencepiece.model", None), "has no SentencePiece model"),
-        (lambda folder: (folder / "sentencepiece.model").rename(folder / "bpe.model"), "by BPE, not by"),
+        (
+            lambda folder: (folder / "sentencepiece.model").rename(folder / "bpe.model"),
+            "but sub-words by BPE",
+        ),
         (broken("metadata.json", '{"target_prefix": "en"}'), "express target_prefix='en'"),
         (broken("metadata.json", "{"), r"metadata\.json cannot be read"),
         (broken("model/config.json", '{"unk_token": "?"}'), r"the vocabulary has no token \?"),

@@ -6,11 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ptenmt import export_model
 from ptenmt.config import BatchConfig, CheckpointConfig, Config, DataConfig, TrainingConfig
 from ptenmt.errors import RunError, TokenizerError
 from ptenmt.importing.run import import_model
 from ptenmt.recipes import train
 from ptenmt.runs import Run
+from ptenmt.runs.history import History
 from ptenmt.runs.trained_model import TrainedModel
 
 MODEL = Path(__file__).parent / "marian" / "huggingface"
@@ -49,6 +51,20 @@ def test_it_learns_and_resumes_with_the_same_steps(tmp_path: Path):
     record = Run(halves).record()
     assert record.imported_from == imported.record().imported_from
     assert record.initialized_from
+
+
+@pytest.mark.usefixtures("_uncompiled")
+def test_unknown_characters_are_labels_that_can_be_learnt(tmp_path: Path):
+    """Hugging Face's form forbids [UNK] by its bias."""
+    imported = import_model(MODEL, tmp_path / "imported")
+    again = import_model(
+        export_model(imported, format="huggingface", output=tmp_path / "export").path, tmp_path / "again"
+    )
+    config = fine_tuning(again, tmp_path, 1)
+    text = Path(config.data.path).read_text(encoding="utf-8")
+    Path(config.data.path).write_text(text.replace(".\n", " ✓.\n"), encoding="utf-8")
+    tuned = train(config, tmp_path / "tuned", init_from=again.path)
+    assert History(tmp_path / "tuned").validations()[0]["validation"]["loss"] < 50, tuned
 
 
 def test_its_tokenizer_is_not_learnt_from_pairs(tmp_path: Path):

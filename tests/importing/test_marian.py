@@ -13,6 +13,7 @@ import h5py
 import numpy as np
 import pytest
 import safetensors.numpy
+from ctranslate2.converters import OpusMTConverter
 from opus_files import write_opus
 
 from ptenmt import export_model
@@ -92,7 +93,8 @@ class Comparison:
         own = {piece: token for token, piece in enumerate(trained.tokenizers.target.vocabulary)}
         special = {"</s>": END, "<unk>": UNK, "<pad>": START}
         columns = np.array([special.get(piece, own.get(piece)) for piece in sorted(ids, key=ids.get)])
-        theirs, pad = np.load(made / "expected.npz"), len(columns) - 1
+        with np.load(made / "expected.npz") as arrays:
+            theirs, pad = dict(arrays), len(columns) - 1
 
         def translated(row: np.ndarray) -> list[int]:
             tokens = [int(columns[token]) for token in row[1:] if token >= 0]
@@ -187,13 +189,36 @@ def test_where_it_comes_from_is_recorded(tmp_path: Path):
         import_model(MODEL, tmp_path / "run")
 
 
+@pytest.mark.parametrize(
+    ("stated", "languages", "missing"),
+    [
+        ({"source_lang": "spa", "target_lang": "deu"}, ("es", "de"), []),
+        ({"source_lang": "es"}, ("es", "en"), ["target"]),
+        ({}, ("pt", "en"), ["source", "target"]),
+    ],
+)
+def test_its_languages_are_those_that_the_files_state(
+    stated: dict[str, str], languages: tuple[str, str], missing: list[str], tmp_path: Path
+):
+    folder = Path(shutil.copytree(MODEL, tmp_path / "model"))
+    (folder / "tokenizer_config.json").write_text(json.dumps(stated))
+    warnings: list[str] = []
+    run = import_model(folder, tmp_path / "run", on_warning=warnings.append)
+    assert run.config().data.languages == languages
+    assert [line.split()[1] for line in warnings] == missing
+
+
+@pytest.mark.filterwarnings("ignore:the .* language is not stated")
 def test_the_forms_of_a_model_are_one_run(tmp_path: Path):
     expected = TrainedModel.load(import_model(MODEL, tmp_path / "run"))
     opus = write_as_opus(tmp_path / "opus")
     with zipfile.ZipFile(tmp_path / "opus.zip", "w") as archive:
         for file in opus.iterdir():
             archive.write(file, file.name)
-    for form in (write_as_h5(tmp_path / "h5"), opus, tmp_path / "opus.zip"):
+    converted = Path(OpusMTConverter(str(opus)).convert(str(tmp_path / "ctranslate2")))
+    for name in ("source.spm", "target.spm"):
+        shutil.copy(opus / name, converted)
+    for form in (converted, write_as_h5(tmp_path / "h5"), opus, tmp_path / "opus.zip"):
         run = import_model(form, tmp_path / f"run-{form.name}")
         found = TrainedModel.load(run)
         assert found.tokenizers.source.vocabulary == expected.tokenizers.source.vocabulary
@@ -246,6 +271,7 @@ def without(*names: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
     return lambda found: {name: value for name, value in found.items() if name not in names}
 
 
+PADS = ("pad_token_id", "decoder_start_token_id")
 (QUERY,) = in_hugging_face("decoder/block1/cross_attention/query/kernel").names
 
 
@@ -265,6 +291,23 @@ def without(*names: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
         ("config.json", lambda found: found | {"d_model": 12}, r"has the shape \(\d+, 8\)"),
         ("config.json", lambda found: found | {"d_model": 9}, "model.d_model=9 must be even"),
         ("config.json", without("d_model"), "config.json has no d_model"),
+        ("config.json", lambda found: found | dict.fromkeys(PADS, -1), "pad_token_id=-1 is no id of"),
+        (
+            "generation_config.json",
+            lambda found: found | {"num_beams": "four"},
+            r"n_config\.json .*beam_size",
+        ),
+        ("generation_config.json", lambda found: found | {"num_beams": 4.5}, r"n_config\.json .*beam_size"),
+        (
+            "generation_config.json",
+            lambda found: found | {"length_penalty": -1.0},
+            r"n_config\.json .*length",
+        ),
+        (
+            "tokenizer_config.json",
+            lambda found: found | {"source_lang": "ROMANCE"},
+            "states ROMANCE as the s",
+        ),
         ("vocab.json", without("<unk>"), "the ids in .* are not 0 to"),
         ("vocab.json", lambda found: found | {"more": len(found)}, "has the shape"),
         ("vocab.json", lambda found: list(found), "cannot be read"),
@@ -306,6 +349,24 @@ def test_a_pickle_is_refused_with_a_way_to_convert_it(tmp_path: Path):
     assert "save_pretrained" in raised.value.hint
 
 
+def test_bfloat16_is_named(tmp_path: Path):
+    folder = Path(shutil.copytree(MODEL, tmp_path / "model"))
+    head = b'{"model.shared.weight": {"dtype": "BF16", "shape": [1], "data_offsets": [0, 2]}}'
+    (folder / "model.safetensors").write_bytes(len(head).to_bytes(8, "little") + head + bytes(2))
+    with pytest.raises(ModelImportError, match=r"model\.shared\.weight is in bfloat16"):
+        import_model(folder, tmp_path / "run")
+
+
+def test_pegasus_of_others_is_refused(tmp_path: Path):
+    folder = Path(shutil.copytree(MODEL, tmp_path / "model"))
+    (folder / "target.spm").unlink()
+    (folder / "source.spm").rename(folder / "spiece.model")
+    pegasus = {"model_type": "pegasus", "normalize_before": True}
+    broken(folder, "config.json", lambda found: found | pegasus)
+    with pytest.raises(ModelImportError, match="only Pegasus models that ptenmt exported"):
+        import_model(folder, tmp_path / "run")
+
+
 def test_archives_that_are_truncated_or_too_large_are_refused(tmp_path: Path):
     folder = write_as_opus(tmp_path / "opus")
     with zipfile.ZipFile(tmp_path / "opus.zip", "w") as archive:
@@ -320,7 +381,11 @@ def test_archives_that_are_truncated_or_too_large_are_refused(tmp_path: Path):
     with pytest.raises(ModelImportError, match="the limit is 1,000,000,000"):
         import_model(tmp_path / "bomb.zip", tmp_path / "run")
     (weights,) = folder.glob("*.npz")
+    content = weights.read_bytes()
     (tmp_path / "bomb.zip").replace(weights)
+    with pytest.raises(ModelImportError, match=r"\.npz cannot be read: it would have 1,000,000,001 bytes"):
+        import_model(folder, tmp_path / "run")
+    weights.write_bytes(content[: len(content) // 2])
     with pytest.raises(ModelImportError, match=r"\.npz cannot be read: "):
         import_model(folder, tmp_path / "run")
 
@@ -334,7 +399,8 @@ def test_an_architecture_of_marians_that_ptenmt_cannot_express_is_named(
 ):
     folder = write_as_opus(tmp_path / "opus")
     (file,) = folder.glob("*.npz")
-    arrays = dict(np.load(file))
+    with np.load(file) as archive:
+        arrays = dict(archive)
     text = re.sub(
         rf"^{option}: .*$", f"{option}: {value}", arrays["special:model.yml"].tobytes().decode(), flags=re.M
     )

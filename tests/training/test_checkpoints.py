@@ -1,6 +1,8 @@
+import logging
 import resource
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -260,6 +262,24 @@ def test_when_all_are_damaged_that_is_an_error(reader: Saved, three: list[Any], 
         file.write_bytes(b"rubbish" * 500)
     with pytest.raises(CheckpointError, match="none of the 3 checkpoints"):
         restore(reader, tmp_path)
+
+
+def test_what_a_damaged_checkpoint_did_not_restore_is_not_listed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    reader = Saved(tmp_path)
+    reader.checkpoints.save()
+    for file in tmp_path.glob("state/*.data*"):
+        content = bytearray(file.read_bytes())
+        content[len(content) // 2] ^= 255
+        file.write_bytes(content)
+    caplog.set_level(logging.WARNING, logger="tensorflow")
+    with suppress(CheckpointError):
+        reader.checkpoints.restore(print)
+    # TensorFlow says so when the process ends.
+    tf.get_logger().warning("Value in checkpoint could not be found in the restored object: %s", "(root)")
+    tf.get_logger().warning("another warning")
+    assert {record.getMessage() for record in caplog.records} == {"another warning"}
 
 
 def test_without_any_training_starts(reader: Saved, tmp_path: Path):

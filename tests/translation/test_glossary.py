@@ -66,7 +66,13 @@ def test_a_file_has_two_columns(tmp_path: Path) -> None:
     assert dict(glossary.find("o porto")) == {(2, 7): "Porto"}
     assert glossary.checksum == Glossary({"Porto": "Porto", "casa": "house"}).checksum
     assert glossary.checksum != Glossary({"casa": "home"}).checksum
+    file.write_text('"Silva, Lda."\t"Silva ""and"" Co"\n5" tubo\t5" pipe\n', encoding="utf-8")
+    assert Glossary.read(file).terms == {"Silva, Lda.": 'Silva "and" Co', '5" tubo': '5" pipe'}
+    table = tmp_path / "terms.csv"
+    table.write_text('gato,cat\n"preto, branco",piebald\n', encoding="utf-8")
+    assert Glossary.read(table).terms == {"gato": "cat", "preto, branco": "piebald"}
     for content, message in [
+        ('"a\tb\nc\td\n', "line 1: unexpected end of data"),
         ("a\tb\na\n", "line 2: not a term and its translation"),
         ("a\t\n", "line 1: not a term"),
         ("\n", "has no terms"),
@@ -163,3 +169,11 @@ def test_parts_of_a_long_sentence_have_their_own_terms() -> None:
     (translation,) = short.translate(long)
     assert translation.is_split
     assert translation.text.count("CAT") == 1
+
+
+def test_a_headline_that_is_read_as_text_has_its_terms() -> None:
+    config = Config(data=DataConfig(source="demo"), tokenizer=TokenizerConfig(kind="sentencepiece"))
+    engine = TextEngine(letters(), lambda text: [text], lambda text: -9.0 if text.isupper() else 0.0)
+    model = Translator(engine, letters(), config).with_glossary(Glossary({"gato": "feline"}))
+    assert model.translate("GATO PRETO")[0].text == "FELINE PRETO"
+    assert {text.isupper() for text in engine.seen} == {True, False}

@@ -1,5 +1,6 @@
 """Glossaries: terms and their translations, which stand in a translation at the words aligned to them."""
 
+import csv
 import hashlib
 import json
 import unicodedata
@@ -44,20 +45,29 @@ class Glossary:
 
     @classmethod
     def read(cls, file: Path) -> Self:
-        """Read a file of two columns, term and translation, separated by a tab; blank lines are skipped.
+        """Read a file of two columns, term and translation, separated by a tab, in ``.csv`` by a comma.
 
-        Raises DataError if the file cannot be read, and as ``parse`` does.
+        Blank lines are skipped. Raises DataError if the file cannot be read, and as ``parse`` does.
         """
-        return cls.parse(read_lines(file), str(file))
+        return cls.parse(read_lines(file), str(file), "," if file.suffix.lower() == ".csv" else "\t")
 
     @classmethod
-    def parse(cls, lines: Iterable[str], file: str) -> Self:
-        """Read lines as those of a file; raises DataError without terms, or for a line that is not a pair."""
+    def parse(cls, lines: Iterable[str], file: str, delimiter: str = "\t") -> Self:
+        """Read lines as those of a file; a column may be in quotes, as spreadsheets write it.
+
+        Raises DataError without terms, or for a line that is not a pair.
+        """
         terms: dict[str, str] = {}
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
-            columns = [" ".join(column.split()) for column in line.split("\t")]
+            try:
+                (row,) = csv.reader([line.replace("\r", " ")], delimiter=delimiter, strict=True)
+            except csv.Error as error:
+                raise DataError(
+                    f"{file}, line {number}: {error}", 'end the quotes, or double them: """a"'
+                ) from error
+            columns = [" ".join(column.split()) for column in row]
             if len(columns) != 2 or not all(columns):
                 raise DataError(f"{file}, line {number}: not a term and its translation", _HINT)
             term, translation = columns

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -75,13 +75,19 @@ def _may_loop(ids: Sequence[int]) -> bool:
 def _repeats(tokens: Sequence[str]) -> float:
     """How often an n-gram follows itself, as a multiple of what makes a loop; digits may repeat more."""
     most = 0.0
-    for period in range(1, min(_LONGEST_PERIOD, len(tokens) // 2) + 1):
-        least = _MIN_REPEATS if period <= _SHORT_PERIOD else 1
+    for ngram, times in repeated_ngrams(tokens, _LONGEST_PERIOD):
+        repeats = times / _MIN_REPEATS if len(ngram) <= _SHORT_PERIOD else times
+        if repeats > most:
+            has_letters = any(map(str.isalpha, "".join(ngram)))
+            most = max(most, repeats if has_letters else repeats / _DIGITS_MAY_REPEAT)
+    return most
+
+
+def repeated_ngrams(tokens: Sequence[str], longest: int) -> Iterator[tuple[Sequence[str], int]]:
+    """Yield the n-grams that follow themselves, up to the longest, and how often so far."""
+    for period in range(1, min(longest, len(tokens) // 2) + 1):
         num_equal = 0
         for place, token in enumerate(tokens[period:]):
             num_equal = num_equal + 1 if token == tokens[place] else 0
-            repeats = num_equal // period / least
-            if repeats > most:
-                has_letters = any(map(str.isalpha, "".join(tokens[place : place + period])))
-                most = max(most, repeats if has_letters else repeats / _DIGITS_MAY_REPEAT)
-    return most
+            if num_equal >= period:
+                yield tokens[place : place + period], num_equal // period
