@@ -66,7 +66,7 @@ _EXCLUSIVE = {
     "n_best": ("alternatives",),
     "interactive": ("texts", "input_file", "output_file"),
     "output_folder": (
-        *("output_file", "n_best", "alternatives", "prefix", "resume", "shard", "raw", "as_json"),
+        *("output_file", "n_best", "alternatives", "prefix", "shard", "raw", "as_json"),
         "interactive",
     ),
 }
@@ -124,7 +124,8 @@ def translate(
 
     Example: ptenmt translate report.docx page.html film.srt --output-dir en
     """
-    destination = Destination(file=output_file, input_file=input_file, resume=resume)
+    of_lines = resume and output_folder is None
+    destination = Destination(file=output_file, input_file=input_file, resume=of_lines)
     options.refuse_contradictions(context, _EXCLUSIVE)
     terms = None if glossary is None else Glossary.read(glossary)
     directory = find_run(run, "translation")
