@@ -106,7 +106,7 @@ export class Transformer {
   project(hidden) {
     const { length } = this.arrays["decoder/projection/bias"].data;
     while (this.#logits.length < hidden.length) this.#logits.push(new Float32Array(length));
-    return this.#linear("decoder/projection", hidden, this.#logits);
+    return this.#linear("decoder/projection", hidden, this.#logits.slice(0, hidden.length));
   }
 
   /**
@@ -196,7 +196,7 @@ export class Transformer {
     });
   }
 
-  /** x Wᵀ + b: [B, inputs] -> [B, outputs], in place of what `outputs` has. It adds up four sums at a time, which is faster than one. */
+  /** x Wᵀ + b: [B, inputs] -> [B, outputs], in new rows or these. Four sums at a time are faster than one. */
   #linear(path, x, outputs = null) {
     const { data: weight, columns: inputs } = this.arrays[`${path}/weight`];
     const { data: bias } = this.arrays[`${path}/bias`];
