@@ -91,7 +91,7 @@ def evaluate(
     decoding of the run's config, or --set. Loss, perplexity and token accuracy are teacher-forced, in
     float32, whichever engine translates.
 
-    Example: ptenmt evaluate --run base --baseline older --report scores.html
+    Example: ptenmt evaluate --run base --baseline older --robustness --report scores.html
 
     Example: ptenmt evaluate --run base --source talk.pt --reference talk.en --details
 
@@ -100,8 +100,6 @@ def evaluate(
     Example: ptenmt evaluate --hypotheses theirs.en --reference one.en --reference other.en
 
     Example: ptenmt evaluate --run base --sweep
-
-    Example: ptenmt evaluate --run base --robustness --report scores.html
     """
     if test_set == "list":
         _print_test_sets(run)
@@ -124,10 +122,7 @@ def evaluate(
     if hypotheses is None and uses_keras(engine, find_run(run, "translation").config()):
         load_tensorflow(screen)  # here, to hide its log lines
     if sweep:
-        swept = _sweep(screen, run, split, files, load)
-        print_tables(sweep_tables(swept))
-        for report in reports or []:
-            write_sweep_report(swept, report)
+        _sweep(screen, run, split, files, load, reports or [])
         return
     with screen.bar("loading") as show:
         evaluated = evaluation.evaluate(
@@ -171,11 +166,15 @@ def _sweep(
     split: HeldOutSplit | None,
     files: evaluation.EvaluationFiles,
     load: evaluation.LoadOptions,
-) -> evaluation.Sweep:
+    reports: list[Path],
+) -> None:
     if split == "test":
         screen.warn("settings chosen on the test pairs bias their scores; leave out --split")
     with screen.bar("loading") as show:
-        return evaluation.sweep(run, split or "validation", files=files, load=load, on_progress=show)
+        swept = evaluation.sweep(run, split or "validation", files=files, load=load, on_progress=show)
+    print_tables(sweep_tables(swept))
+    for report in reports:
+        write_sweep_report(swept, report)
 
 
 def _print_test_sets(run: str | None) -> None:

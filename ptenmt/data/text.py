@@ -234,7 +234,7 @@ def _split_like_treebank(text: str, language: str) -> str:
 
 _LANGUAGES = json.loads(Path(__file__).with_name("languages.json").read_text(encoding="utf-8"))
 """English names; words that are rare in other languages, except for those that several here have; frequent
-words of Portuguese and English that others may have, too; letters beside a to z."""
+words of Portuguese and English that others may have, too; letters beside a to z; the most frequent words."""
 _WORDS_OF = {code: frozenset(words.split()) for code, words in _LANGUAGES["common_words"].items()}
 _SHARED_WORDS = frozenset(_LANGUAGES["shared_words"].split())
 _LAST_LATIN = "\u024f"
@@ -266,6 +266,14 @@ def alphabet(code: str) -> frozenset[str] | None:
     """The small letters that a language written in the Latin script has; None if it is not known here."""
     letters = _LANGUAGES["alphabets"].get(code)
     return None if letters is None else frozenset(letters + string.ascii_lowercase)
+
+
+def frequent_words(code: str) -> frozenset[str]:
+    """The words of a language that most sentences have, in lower case; none if they are not known here.
+
+    Names, too, have them in lower case: with capitals they show that a sentence is in Title Case.
+    """
+    return frozenset(_LANGUAGES["frequent_words"].get(code, "").split())
 
 
 def language_name(code: str) -> str:

@@ -20,7 +20,15 @@ from ptenmt.evaluation.error_analysis import (
     count_words,
 )
 from ptenmt.evaluation.minimal_pairs import MinimalPairResults, translate_minimal_pairs
-from ptenmt.evaluation.systems import LoadOptions, Reliability, SearchFacts, System, calibrate, teacher_forced
+from ptenmt.evaluation.systems import (
+    LoadOptions,
+    Reliability,
+    SearchFacts,
+    System,
+    TeacherForced,
+    calibrate,
+    teacher_forced,
+)
 from ptenmt.evaluation.test_set import (
     PLAIN_TEXT,
     TOKENIZED_TEXT,
@@ -288,14 +296,9 @@ def evaluate(
     if system is None or forced is None:
         return evaluation
     return _with_model_results(
-        replace(
-            evaluation,
-            search=search,
-            loss=forced.loss,
-            accuracy=forced.accuracy,
-            num_truncated=forced.num_truncated,
-        ),
+        replace(evaluation, search=search),
         system,
+        forced,
         with_robustness=with_robustness,
         with_checks=with_checks,
         on_progress=on_progress,
@@ -313,17 +316,21 @@ def _with_comet(evaluation: Evaluation, comet: Comet) -> Evaluation:
 def _with_model_results(
     evaluation: Evaluation,
     system: System,
+    forced: TeacherForced,
     *,
     with_robustness: bool,
     with_checks: bool,
     on_progress: OnProgress,
 ) -> Evaluation:
-    """Add what only a model can tell: confidences, minimal pairs, and on demand noise and checks."""
+    """Add what only a model can tell: loss, confidences, minimal pairs, and on demand noise and checks."""
     translator, test_set = system.translator, evaluation.test_set
     reliability = Reliability.measure(system, evaluation.output, test_set.references)
     return replace(
         evaluation,
         checkpoint=system.trained.info.label,
+        loss=forced.loss,
+        accuracy=forced.accuracy,
+        num_truncated=forced.num_truncated,
         reliability=reliability,
         minimal_pairs=translate_minimal_pairs(translator),
         robustness=score_robustness(system, test_set, on_progress) if with_robustness else None,

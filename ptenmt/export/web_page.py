@@ -7,7 +7,6 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterable
 from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
@@ -22,15 +21,9 @@ from ptenmt.model.ctranslate2_model import why_not_ctranslate2
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 
-ENGINE = ("tokenizer", "transformer", "search", "engine")
-"""The modules of the page's engine, in their order; ``worker`` is its thread."""
-_SHARED = (
-    *("alignment", "elements", "heatmap", "inside", "marks", "menu", "requests", "sharing"),
-    *("source-pane", "strings", "tabs", "target-pane", "texts", "translations", "words"),
-)
-"""Modules of the server's page."""
 _STYLES = ("style", "panes", "inside")
 _MARK = b'<meta name="generator" content="ptenmt export --format web">'
+_IMPORT = re.compile(r'from "\./(.+?)\.js";$', re.MULTILINE)
 _MODULE_SYNTAX = re.compile(r"^import .*\n|^export ", re.MULTILINE)
 
 
@@ -66,7 +59,7 @@ def web_page(trained: TrainedModel, card: str) -> bytes:
     facts, arrays = model_parts(trained)
     facts["portuguese"] = json.loads(_text("export/web/portuguese.json"))
     style = "".join(_text(f"server/page/{sheet}.css") for sheet in _STYLES) + _text("export/web/page.css")
-    script = joined("server/page", _SHARED) + joined("export/web", ("client", "page"))
+    script = joined("page")
     hashes = [f"'sha256-{_base64(hashlib.sha256(text.encode()).digest())}'" for text in (script, style)]
     page: str = Template(_text("export/web/page.html")).render(
         policy="default-src 'none'; script-src {}; style-src {}; worker-src blob:; img-src data:; "
@@ -74,18 +67,30 @@ def web_page(trained: TrainedModel, card: str) -> bytes:
         icon=f"data:image/svg+xml;base64,{_base64(_text('server/page/icon.svg').encode())}",
         style=style,
         script=script,
-        engine=joined("export/web", (*ENGINE, "worker")),
+        engine=joined("worker"),
         facts=json.dumps(facts, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
         weights=_base64(arrays),
-        is_greedy=trained.config.decoding.beam_size == 1,
+        beam_size=trained.config.decoding.beam_size,
         card=_html(card),
     )
     return page.encode()
 
 
-def joined(folder: str, names: Iterable[str]) -> str:
-    """JavaScript modules in one: no two may declare the same name."""
-    return _MODULE_SYNTAX.sub("", "".join(_text(f"{folder}/{name}.js") for name in names))
+def joined(name: str) -> str:
+    """A JavaScript module and those that it imports, in one: no two may declare the same name."""
+    texts: dict[str, str] = {}
+
+    def add(name: str) -> None:
+        is_own = (files("ptenmt") / f"export/web/{name}.js").is_file()
+        text = _text(f"{'export/web' if is_own else 'server/page'}/{name}.js")
+        for imported in _IMPORT.findall(text):
+            imported = "client" if imported == "api" else imported  # the worker in place of the server
+            if imported not in texts:
+                add(imported)
+        texts[name] = _MODULE_SYNTAX.sub("", text)
+
+    add(name)
+    return "".join(texts.values())
 
 
 def _text(path: str) -> str:

@@ -3,6 +3,7 @@
 import gzip
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -387,7 +388,9 @@ def test_a_document_of_few_long_lines_is_resumed(
     with monkeypatch.context() as patch:
         patch.setattr(Translator, "translate_buffers", interrupted)
         answer = ptenmt(*job, code=130)
-    assert "lines saved; resume with" in answer.stderr
+    saved = re.search(r"stopped: (\d+) lines saved; resume with", answer.stderr)
+    assert saved is not None
+    assert int(saved[1]) < len(texts), "buffers have a number of characters, too"
     assert len(shown) > 10, "progress is shown for every batch"
     answer = ptenmt(*job, "--resume")
     assert " before" in answer.stderr

@@ -17,7 +17,7 @@ from untrained_runs import MODEL, PAIRS
 
 from ptenmt.config import DataConfig, DecodingConfig, ModelConfig, TokenizerConfig
 from ptenmt.data.text import TextPreparation
-from ptenmt.export.web_page import ENGINE, joined, model_parts
+from ptenmt.export.web_page import joined, model_parts
 from ptenmt.runs import Run
 from ptenmt.runs.trained_model import TrainedModel, assign_weights
 from ptenmt.tokenizers import END, START, UNK, build_tokenizers, suppressed_ids
@@ -72,10 +72,11 @@ def in_node(facts: dict[str, Any], content: bytes, program: str, given: object) 
     if node is None:
         pytest.skip("needs node")
     values = {"facts": facts, "bytes": base64.b64encode(content).decode(), "given": given}
-    code = f"""{joined("export/web", ENGINE)}
+    code = f"""{joined("engine")}
     const {{ facts, bytes, given }} = JSON.parse(require("fs").readFileSync(0));
     const engine = new Engine(facts, Uint8Array.from(Buffer.from(bytes, "base64")));
-    process.stdout.write(JSON.stringify((() => {{ {program} }})()));"""
+    const end = (found) => process.stdout.write(JSON.stringify(found), () => process.exit());
+    (async () => {{ {program} }})().then(end);"""
     found = subprocess.run(
         [node, "--eval", code], input=json.dumps(values), capture_output=True, text=True, check=False
     )
@@ -150,6 +151,102 @@ def test_its_tokens_are_sentencepieces(make_run: Callable[..., Run]):
         assert [pair for pair in zip(texts, found, expected, strict=True) if pair[1] != pair[2]] == []
         known = [(ids, text) for ids, text in zip(found, decoded, strict=True) if UNK not in ids]
         assert [text for _, text in known] == tokenizer.decode([ids for ids, _ in known])
+
+
+# The search finds the source again, or what is left of it without a sign.
+COPY = """
+let read = [];
+engine.search.steps = function* (ids) {
+  read.push(engine.source.decode(ids));
+  yield ids.slice(1, 2);
+  return { ids: ids.slice(1, -1).filter((id) => !given.lost || engine.source.pieces[id] !== "❶") };
+};
+const last = (steps) => { let step; do step = steps.next(); while (!step.done); return step.value; };
+"""
+
+
+@pytest.fixture(scope="module")
+def copying(make_run: Callable[..., Run]) -> tuple[dict[str, Any], bytes]:
+    """The parts of a model that was trained to place signs."""
+    pair = build_tokenizers(
+        TokenizerConfig(kind="sentencepiece", vocabulary_size=160, shared=True),
+        PAIRS,
+        ("pt", "en"),
+        ["❶", "❷"],
+    )
+    facts, content = model_parts(TrainedModel.load(make_run("sentencepiece", shared=True, pair=pair)))
+    return facts | {"placeholders": True}, content
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_all_that_is_asked_of_a_sentence_is_asked_of_what_the_model_read(
+    copying: tuple[dict[str, Any], bytes], lost: bool
+):
+    """Of the sentence with signs for its numbers; but of its own text, if the translation loses a sign."""
+    program = f"""{COPY}
+    const sentence = "O gato custa 350, a avó 50.";
+    const translation = last(engine.translate(sentence, 1));
+    const {{ source_words, target_words }} = engine.align(sentence, translation);
+    const {{ source_pieces, target_pieces }} = engine.attention(sentence, translation);
+    engine.search.alternatives = (ids, prefix) => {{
+      read.push(engine.source.decode(ids));
+      return [{{ ids: [...prefix, ...engine.target.encode("❷").map(({{ id }}) => id)], probability: 1 }}];
+    }};
+    const [{{ text }}] = engine.alternatives(sentence, "O gato custa 350,", 1);
+    return [translation, read, source_words.join(""), target_words.join(""), text,
+      [...source_pieces, ...target_pieces].filter((piece) => "❶❷".includes(piece))];"""
+    translation, read, source, target, alternative, signs = in_node(*copying, program, {"lost": lost})
+    sentence, masked = "O gato custa 350, a avó 50.", "O gato custa ❶, a avó ❷."
+    assert (translation, source, target) == (sentence, sentence, sentence)
+    assert read == ([masked, sentence, sentence] if lost else [masked, masked])
+    assert alternative == ("O gato custa 350, ❷" if lost else "O gato custa 350, 50")
+    assert signs == ([] if lost else ["❶", "❷", "❶", "❷"])
+
+
+def test_signs_of_the_text_itself_stay(copying: tuple[dict[str, Any], bytes]):
+    program = f"{COPY} return last(engine.translate(given.text, 1))"
+    text = "❶ O gato custa 350, a avó 50."
+    assert in_node(*copying, program, {"text": text}) == text
+
+
+def test_a_long_word_is_cut_between_characters(copying: tuple[dict[str, Any], bytes]):
+    facts, content = copying
+    program = f"""{COPY}
+    const encode = engine.source.encode.bind(engine.source);
+    const lengths = [];
+    engine.source.encode = (text) => {{
+      lengths.push([text.length, text.isWellFormed()]);
+      return Array.from(text, () => encode("a")[0]); // a token a character
+    }};
+    last(engine.translate(given, 1));
+    return lengths;"""
+    model = facts["model"] | {"max_positions": 6}
+    found = in_node(facts | {"model": model}, content, program, "a" + 9 * "𝒜")
+    assert [length for length, _ in found] == [19, 9, 5, 4, 10, 6, 4]
+    assert all(is_whole for _, is_whole in found)
+
+
+def test_the_worker_answers_between_tokens_and_can_be_stopped(copying: tuple[dict[str, Any], bytes]):
+    program = f"""
+    const posted = [];
+    globalThis.postMessage = (message) => posted.push(message);
+    let receive;
+    globalThis.self = {{ addEventListener: (_, listener) => (receive = (data) => listener({{ data }})) }};
+    (() => {{ {joined("worker").removeprefix(joined("engine"))} }})();
+    receive({{ number: 1, method: "load", values: [facts, bytes] }});
+    const sentence = "O gato não vê o cão da vizinha.";
+    receive({{ number: 2, method: "translate", values: [sentence, 4] }});
+    receive({{ number: 3, method: "translate", values: [sentence, 1] }});
+    receive({{ number: 4, method: "align", values: [sentence, sentence] }});
+    receive({{ number: 2, method: "stop" }});
+    while (!posted.some(({{ number, answer }}) => number === 3 && answer !== undefined))
+      await new Promise((done) => setTimeout(done, 1));
+    await new Promise((done) => setTimeout(done, 50));
+    return posted.map(({{ number, answer, text }}) => [number, answer !== undefined, text !== undefined]);"""
+    posted = in_node(*copying, program, None)
+    assert posted[:4] == [[1, True, False], [2, False, True], [3, False, True], [4, True, False]]
+    assert {number for number, *_ in posted[4:]} == {3}
+    assert posted[-1] == [3, True, False]
 
 
 def _mixed_up(texts: Sequence[str]) -> list[str]:

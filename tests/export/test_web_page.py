@@ -48,6 +48,14 @@ def test_it_has_the_card(page: str):
     assert "jdoe" not in page
 
 
+def test_it_searches_as_the_run_does(page: str, make_run: Callable[..., Run]):
+    """With the run's beam, or a greedy search; the other one can be chosen."""
+    assert re.findall(r'<option value="(\d+)"( selected)?', page) == [("3", ""), ("1", "")]
+    greedy = make_run("sentencepiece", shared=True, decoding=DecodingConfig(beam_size=1))
+    exported = export_model(greedy, format="web").path.read_text(encoding="utf-8")
+    assert re.findall(r'<option value="(\d+)"( selected)?', exported) == [("4", ""), ("1", " selected")]
+
+
 def test_the_default_place_is_below_the_run(own_run: Run):
     exported = export_model(own_run, format="web")
     assert exported.path == own_run.path / "export" / "web" / "pt-en.html"

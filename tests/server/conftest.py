@@ -50,7 +50,7 @@ _DESCRIPTION |= {"trained": "2026-01-02T12:00:00+00:00", "score": None, "licence
 
 @dataclass
 class CapitalsEngine:
-    """Translates into capitals; each further hypothesis ends with one more exclamation mark.
+    """Translates into capitals; each further hypothesis ends with one more mark, or of nada is empty.
 
     A piece attends to that of which it is the capitals.
     """
@@ -112,7 +112,7 @@ class CapitalsEngine:
         ]
 
     def _hypothesis(self, text: str, prefix: list[int], number: int, num_source: int) -> Hypothesis:
-        whole = text.upper() + "!" * number
+        whole = "" if number and "nada" in text else text.upper() + "!" * number
         start = self.tokenizers.target.decode([prefix])[0] if prefix else ""
         rest = whole[len(start) :] if whole.startswith(start) or len(start) > len(whole) else whole
         ids = [START, *prefix, *self.tokenizers.target.encode([rest])[0], END]

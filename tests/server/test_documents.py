@@ -69,6 +69,12 @@ def test_subtitles_keep_times_tags_and_number_of_lines(ends: str, encoding: str)
     assert upper_case("a.srt", content) == SRT_IN_CAPITALS.replace("\n", ends).encode(encoding)
 
 
+def test_text_may_be_in_windows_1252() -> None:
+    assert upper_case("a.txt", "olá, \u201camigo\u201d\n".encode("cp1252")).decode("cp1252") == (
+        "OLÁ, \u201cAMIGO\u201d\n"
+    )
+
+
 def test_subtitles_may_be_in_windows_1252() -> None:
     content = f"1\n{TIMES}\u2013 olá, \u201camigo\u201d\n".encode("cp1252")
     document = read_document("a.srt", content)

@@ -111,6 +111,13 @@ def test_only_text_changes(source: str, translated: str) -> None:
     assert upper_case(source) == translated
 
 
+def test_an_empty_element_keeps_the_space_before_it() -> None:
+    document = Html("<p>um <img>?</p>")
+    (spans,) = document.texts
+    without = [(text.rstrip().upper(), path) for text, path in spans]  # English has none before a mark
+    assert document.with_texts([without]) == "<p>UM <img>?</p>"
+
+
 def test_a_translation_cannot_become_markup() -> None:
     assert Html("<p>a</p>").with_texts([[("<script>x</script>&", ())]]) == (
         "<p>&lt;script&gt;x&lt;/script&gt;&amp;</p>"

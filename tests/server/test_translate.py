@@ -71,6 +71,11 @@ def test_alternatives_need_as_many_beams(served) -> None:
     assert [search["beam_size"] for search in served.engine.searches] == [6]
 
 
+def test_alternatives_are_not_empty(served) -> None:
+    answer = served.post("/translate", q="nada", source="pt", target="en", alternatives=3)
+    assert answer == {"translatedText": "NADA", "alternatives": []}
+
+
 def test_what_is_english_already_stays(served) -> None:
     texts = [
         "the cat has no time at all, and the dog neither",

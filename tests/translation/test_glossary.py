@@ -169,3 +169,11 @@ def test_parts_of_a_long_sentence_have_their_own_terms() -> None:
     (translation,) = short.translate(long)
     assert translation.is_split
     assert translation.text.count("CAT") == 1
+
+
+def test_a_headline_that_is_read_as_text_has_its_terms() -> None:
+    config = Config(data=DataConfig(source="demo"), tokenizer=TokenizerConfig(kind="sentencepiece"))
+    engine = TextEngine(letters(), lambda text: [text], lambda text: -9.0 if text.isupper() else 0.0)
+    model = Translator(engine, letters(), config).with_glossary(Glossary({"gato": "feline"}))
+    assert model.translate("GATO PRETO")[0].text == "FELINE PRETO"
+    assert {text.isupper() for text in engine.seen} == {True, False}

@@ -12,7 +12,8 @@ let [worker, count] = [null, 0];
 export function start(program, facts, weights) {
   worker = new Worker(URL.createObjectURL(new Blob([program], { type: "text/javascript" })));
   worker.addEventListener("message", ({ data: { number, text, answer, error } }) => {
-    const { resolve, reject, onText } = waiting.get(number);
+    const { resolve, reject, onText } = waiting.get(number) ?? {};
+    if (!resolve) return; // it was aborted
     if (text !== undefined) return onText(text);
     waiting.delete(number);
     return error === undefined ? resolve(answer) : reject(new Error(say(error)));
@@ -20,12 +21,10 @@ export function start(program, facts, weights) {
   return ask("load", [facts, weights]);
 }
 
-/** Ask for a sentence's translation; once aborted, the answer is ignored. */
+/** Ask for a sentence's translation. */
 export async function fetchTranslations([sentence], _languages, signal) {
-  const onText = (text) => signal.aborted || search.onText(sentence, text);
-  const aborted = new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
-  const translated = ask("translate", [sentence, search.beamSize], onText);
-  return { translatedText: [await Promise.race([translated, aborted])] };
+  const onText = (text) => search.onText(sentence, text);
+  return { translatedText: [await ask("translate", [sentence, search.beamSize], onText, signal)] };
 }
 
 export function fetchAlignment(sentence, translation) {
@@ -40,10 +39,16 @@ export function fetchAttention(sentence, translation) {
   return ask("attention", [sentence, translation]);
 }
 
-function ask(method, values, onText = () => {}) {
+function ask(method, values, onText, signal) {
+  count += 1;
+  const number = count;
   return new Promise((resolve, reject) => {
-    count += 1;
-    waiting.set(count, { resolve, reject, onText });
-    worker.postMessage({ number: count, method, values });
+    waiting.set(number, { resolve, reject, onText });
+    worker.postMessage({ number, method, values });
+    signal?.addEventListener("abort", () => {
+      waiting.delete(number);
+      worker.postMessage({ number, method: "stop" });
+      reject(signal.reason);
+    });
   });
 }

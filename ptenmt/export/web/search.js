@@ -23,15 +23,23 @@ export class Search {
     Object.assign(this, { model, options, allowed });
   }
 
+  /** The best translation of a source, as `steps` searches for it. */
+  translate(source, how) {
+    const steps = this.steps(source, how);
+    let step = steps.next();
+    while (!step.done) step = steps.next();
+    return step.value;
+  }
+
   /**
-   * Search for the translation of a source, ids from [START] to [END].
+   * Search for the translation of a source, ids from [START] to [END]: yields the ids of the best hypothesis so far
+   * after each token, and returns the best hypothesis.
    *
    * @param {object} how
    * @param {number} how.beamSize - The beam width; 1: greedy search.
    * @param {number[]} [how.prefix] - What the translation starts with.
-   * @param {(ids: number[]) => void} [how.onTokens] - Called with the best hypothesis so far.
    */
-  translate(source, { beamSize, prefix = [], onTokens = () => {} }) {
+  *steps(source, { beamSize, prefix = [] }) {
     const limit = this.#limit(source.length) + prefix.length;
     let state = this.#begin(source, prefix);
     let beams = [{ ids: prefix, total: 0 }];
@@ -50,7 +58,7 @@ export class Search {
       hasBestEnded ||= candidates[0].ids.at(-1) === END;
       const isSure = this.options.length_penalty === 0 ? hasBestEnded && found.length > 0 : found.length >= beamSize;
       if (isLast || isSure) return found.reduce((best, each) => (each.score > best.score ? each : best));
-      onTokens(kept[0].ids);
+      yield kept[0].ids;
       state = this.model.select(state, kept.map(({ beam }) => beam));
       beams = kept;
     }
@@ -104,14 +112,23 @@ export class Search {
 /** The most probable allowed tokens, best first: {id, logProb}; of equal ones the lower id first. */
 function rank(logits, allowed, count) {
   const best = [];
+  let least = -Infinity; // of the best
   for (let id = 0; id < logits.length; id += 1) {
-    if (!allowed[id] || (best.length === count && logits[id] <= best[count - 1].logit)) continue;
+    const logit = logits[id];
+    if (!allowed[id] || logit <= least) continue;
     let place = best.length;
-    while (place > 0 && logits[id] > best[place - 1].logit) place -= 1;
-    best.splice(place, 0, { id, logit: logits[id] });
+    while (place > 0 && logit > logits[best[place - 1]]) place -= 1;
+    best.splice(place, 0, id);
     best.length = Math.min(best.length, count);
+    if (best.length === count) least = logits[best[count - 1]];
   }
+  const total = logSum(logits, allowed, logits[best[0]]);
+  return best.map((id) => ({ id, logProb: logits[id] - total }));
+}
+
+/** log Σ exp of the allowed logits, given the largest. */
+function logSum(logits, allowed, largest) {
   let total = 0;
-  for (let id = 0; id < logits.length; id += 1) if (allowed[id]) total += Math.exp(logits[id] - best[0].logit);
-  return best.map(({ id, logit }) => ({ id, logProb: logit - best[0].logit - Math.log(total) }));
+  for (let id = 0; id < logits.length; id += 1) if (allowed[id]) total += Math.exp(logits[id] - largest);
+  return largest + Math.log(total);
 }

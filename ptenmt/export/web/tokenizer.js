@@ -7,7 +7,8 @@ const NOT_TYPED = /[\0-\x1f\x7f-\x9f\ufeff\ud800-\udfff]/gu; // control characte
 const INVISIBLE = /[\u00ad\u200b\u200e\u200f\u2060]/gu;
 
 export class Tokenizer {
-  #root = { id: null, next: new Map() }; // a trie of the sub-words, character by character
+  #ids = new Map(); // sub-word -> id
+  #longest = 0; // characters of a sub-word
 
   /**
    * @param {object} facts
@@ -23,16 +24,8 @@ export class Tokenizer {
     const ordinary = pieces.map((_, id) => id).filter((id) => id > END && !symbols.includes(id));
     this.unknownScore = Math.fround(Math.min(...ordinary.map((id) => scores[id])) - UNKNOWN_PENALTY);
     for (const id of symbols) this.scores[id] = -0.1;
-    for (const id of [...ordinary, ...symbols]) this.#add(pieces[id], id);
-  }
-
-  #add(piece, id) {
-    let node = this.#root;
-    for (const character of piece) {
-      if (!node.next.has(character)) node.next.set(character, { id: null, next: new Map() });
-      node = node.next.get(character);
-    }
-    node.id = id;
+    for (const id of [...ordinary, ...symbols]) this.#ids.set(pieces[id], id);
+    for (const piece of this.#ids.keys()) this.#longest = Math.max(this.#longest, Array.from(piece).length);
   }
 
   /** A text as the training corpus has it: composed accents, single spaces, lower case if all of it is. */
@@ -69,14 +62,13 @@ export class Tokenizer {
       last[to] = { id, from, to };
     };
     for (let from = 0; from < characters.length; from += 1) {
-      let isSpelled = false; // whether a token is this character alone
-      let node = this.#root;
-      for (let to = from + 1; (node = node.next.get(characters[to - 1])); to += 1) {
-        if (node.id === null) continue;
-        offer(node.id, from, to, this.scores[node.id]);
-        if (to === from + 1) isSpelled = true;
+      if (!this.#ids.has(characters[from])) offer(UNK, from, from + 1, this.unknownScore);
+      let piece = "";
+      for (let to = from + 1; to <= Math.min(from + this.#longest, characters.length); to += 1) {
+        piece += characters[to - 1];
+        const id = this.#ids.get(piece);
+        if (id !== undefined) offer(id, from, to, this.scores[id]);
       }
-      if (!isSpelled) offer(UNK, from, from + 1, this.unknownScore);
     }
     const path = [];
     for (let place = characters.length; place > 0; place = last[place].from) path.unshift(last[place]);

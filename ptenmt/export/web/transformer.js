@@ -17,7 +17,7 @@ export function readArrays(bytes, index, aliases) {
   const arrays = {};
   for (const [name, [from, rows, columns = 0]] of entries) {
     if (columns === 0) {
-      arrays[name] = { data: new Float32Array(bytes.buffer, from, rows), columns };
+      arrays[name] = { data: new Float32Array(bytes.buffer, from, rows).slice(), columns };
       continue;
     }
     const rounded = new Int8Array(bytes.buffer, from, rows * columns);
@@ -155,15 +155,16 @@ export class Transformer {
     const output = new Float32Array(query.length);
     const weights = [];
     for (let from = 0; from < query.length; from += size) {
-      const scores = keys.map((key) => {
+      const shares = new Array(keys.length).fill(0);
+      for (let row = 0; row < keys.length; row += 1) {
         let score = 0;
-        for (let place = from; place < from + size; place += 1) score += query[place] * key[place];
-        return score / Math.sqrt(size);
-      });
-      const shares = softmax(scores);
-      values.forEach((value, row) => {
-        for (let place = from; place < from + size; place += 1) output[place] += shares[row] * value[place];
-      });
+        for (let place = from; place < from + size; place += 1) score += query[place] * keys[row][place];
+        shares[row] = score / Math.sqrt(size);
+      }
+      softmax(shares);
+      for (let row = 0; row < values.length; row += 1) {
+        for (let place = from; place < from + size; place += 1) output[place] += shares[row] * values[row][place];
+      }
       weights.push(shares);
     }
     return { output, weights };
@@ -172,17 +173,20 @@ export class Transformer {
   /** x + sublayer(x), with a layer norm before or after. */
   #residual(path, x, sublayer) {
     const output = sublayer(path, this.#norm("pre", path, x));
-    const sum = output.map((row, number) => row.map((value, place) => value + x[number][place]));
-    return this.#norm("post", path, sum);
+    for (const [number, row] of output.entries()) {
+      for (let place = 0; place < row.length; place += 1) row[place] += x[number][place];
+    }
+    return this.#norm("post", path, output);
   }
 
   #feedForward(path, x) {
     const activate = ACTIVATIONS[this.config.activation];
     return this.#residual(path, x, (_, input) => {
-      let hidden = this.#linear(`${path}/linear_0`, input).map((row) => row.map(activate));
+      const hidden = this.#linear(`${path}/linear_0`, input);
+      for (const row of hidden) for (let place = 0; place < row.length; place += 1) row[place] = activate(row[place]);
       if (this.config.activation === "swiglu") {
-        const gated = this.#linear(`${path}/linear_0_noact`, input);
-        hidden = hidden.map((row, number) => row.map((value, place) => value * gated[number][place]));
+        const gates = this.#linear(`${path}/linear_0_noact`, input);
+        hidden.forEach((row, number) => gates[number].forEach((gate, place) => (row[place] *= gate)));
       }
       return this.#linear(`${path}/linear_1`, hidden);
     });
@@ -197,7 +201,10 @@ export class Transformer {
     for (let output = 0, from = 0; output < bias.length; output += 1, from += inputs) {
       for (let number = 0; number < x.length; number += 1) {
         const row = x[number];
-        let [one, two, three, four] = [bias[output], 0, 0, 0];
+        let one = bias[output];
+        let two = 0;
+        let three = 0;
+        let four = 0;
         for (let place = 0; place < whole; place += 4) {
           one += row[place] * weight[from + place];
           two += row[place + 1] * weight[from + place + 1];
@@ -217,9 +224,12 @@ export class Transformer {
     const [gamma, beta] = ["gamma", "beta"].map((name) => this.arrays[`${path}/layer_norm/${name}`].data);
     return x.map((row) => {
       const mean = sum(row) / row.length;
-      const variance = sum(row.map((value) => (value - mean) ** 2)) / row.length;
-      const scale = Math.sqrt(variance + this.config.norm_epsilon);
-      return row.map((value, place) => ((value - mean) / scale) * gamma[place] + beta[place]);
+      let squares = 0;
+      for (let place = 0; place < row.length; place += 1) squares += (row[place] - mean) ** 2;
+      const scale = Math.sqrt(squares / row.length + this.config.norm_epsilon);
+      const y = new Float32Array(row.length);
+      for (let place = 0; place < y.length; place += 1) y[place] = ((row[place] - mean) / scale) * gamma[place] + beta[place];
+      return y;
     });
   }
 }
@@ -227,7 +237,7 @@ export class Transformer {
 /** Cut every row into so many parts: [B, n · D] -> n times [B, D]. */
 function parts(x, count) {
   const size = x[0].length / count;
-  return Array.from({ length: count }, (_, part) => x.map((row) => row.slice(part * size, (part + 1) * size)));
+  return Array.from({ length: count }, (_, part) => x.map((row) => row.subarray(part * size, (part + 1) * size)));
 }
 
 /** [T][H][S] -> [H][T][S] */
@@ -235,15 +245,19 @@ function byHead(rows) {
   return rows[0].map((_, head) => rows.map((heads) => heads[head]));
 }
 
+/** In place of scores, the probabilities. */
 function softmax(scores) {
-  const largest = Math.max(...scores);
-  const powers = scores.map((score) => Math.exp(score - largest));
-  const total = sum(powers);
-  return powers.map((power) => power / total);
+  let largest = -Infinity;
+  for (let place = 0; place < scores.length; place += 1) largest = Math.max(largest, scores[place]);
+  for (let place = 0; place < scores.length; place += 1) scores[place] = Math.exp(scores[place] - largest);
+  const total = sum(scores);
+  for (let place = 0; place < scores.length; place += 1) scores[place] /= total;
 }
 
 export function sum(numbers) {
-  return numbers.reduce((total, number) => total + number, 0);
+  let total = 0;
+  for (let place = 0; place < numbers.length; place += 1) total += numbers[place];
+  return total;
 }
 
 const swish = (x) => x / (1 + Math.exp(-x));

@@ -1,18 +1,43 @@
-/** The engine's own thread, so that typing never waits: it answers the page's messages, one at a time. */
+/** The engine's own thread, so that typing never waits: it answers the page's messages. */
 
 import { Engine } from "./engine.js";
 
+const searching = new Set(); // the numbers of the messages that ask for a translation
+const { port1, port2 } = new MessageChannel();
 let engine;
 
-self.addEventListener("message", ({ data: { number, method, values } }) => {
+port1.start();
+self.addEventListener("message", async ({ data: { number, method, values } }) => {
   try {
-    const onText = (text) => postMessage({ number, text });
+    if (method === "stop") return searching.delete(number);
+    if (method === "translate") return await translate(number, values);
     if (method === "load") engine = new Engine(values[0], bytesOf(values[1]));
-    postMessage({ number, answer: method === "load" ? true : engine[method](...values, onText) });
+    return postMessage({ number, answer: method === "load" ? true : engine[method](...values) });
   } catch (error) {
-    postMessage({ number, error: error.message });
+    return postMessage({ number, error: error.message });
   }
 });
+
+/** Post a translation as it grows. Other messages are answered between its tokens, and may stop it. */
+async function translate(number, values) {
+  searching.add(number);
+  const steps = engine.translate(...values);
+  let step = steps.next();
+  while (!step.done && searching.has(number)) {
+    postMessage({ number, text: step.value });
+    await nextTask();
+    step = steps.next();
+  }
+  if (searching.delete(number)) postMessage({ number, answer: step.value });
+}
+
+/** Sooner than with a timer, which browsers delay. */
+function nextTask() {
+  return new Promise((resolve) => {
+    port1.addEventListener("message", resolve, { once: true });
+    port2.postMessage(null);
+  });
+}
 
 /** Base64 to bytes. */
 function bytesOf(text) {

@@ -13,3 +13,13 @@ export function makeButton(onClick, properties, ...content) {
   button.addEventListener("click", onClick);
   return button;
 }
+
+/** The element of the page with an id. */
+export function part(id) {
+  return document.getElementById(id);
+}
+
+/** Elements of the page by name, of their ids by name. */
+export function parts(ids) {
+  return Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, part(id)]));
+}

@@ -1,20 +1,11 @@
-/** The first screen: sentences to try, and which model answers. */
+/** Which model answers, and what it was asked. */
 
 import { fetchModels, lastTranslation } from "./api.js";
-import { makeButton } from "./elements.js";
 import { curlCommand } from "./sharing.js";
-import { EXAMPLES, capitalized, locale, nameOfLanguage, say } from "./strings.js";
+import { capitalized, locale, nameOfLanguage, say } from "./strings.js";
 
 const PAIR = /\[\n\s+("(?:[^"\\]|\\.)*"),\n\s+([\d.e-]+|null)\n\s+\]/g; // a word and its probability
 const METRICS = { bleu: "BLEU", chrf: "chrF" };
-
-/** Show sentences of a language as buttons. */
-export function offerExamples(container, language, onChoose) {
-  const buttons = (EXAMPLES[language] ?? []).map((text) =>
-    makeButton(() => onChoose(text), { lang: language }, text),
-  );
-  container.replaceChildren(...(buttons.length ? [say("Try:"), ...buttons] : []));
-}
 
 /** Show the last request for a translation, and its answer, once there is one. */
 export function showExchange(parts) {

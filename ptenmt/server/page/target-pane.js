@@ -23,10 +23,9 @@ export class TargetPane {
     container.addEventListener("keydown", (event) => this.#key(event));
   }
 
-  /** Show sentences, {text, gap, isDoubtful, doubtful} each; in place of an undefined text, what is there stays. */
+  /** Show sentences, as `drawWords` takes them; in place of an undefined text, what is there stays. */
   show(sentences) {
     sentences = sentences.map((each, place) => (each.text === undefined ? this.#stale(each, place) : each));
-    if (JSON.stringify(sentences) === JSON.stringify(this.#sentences)) return;
     this.#sentences = sentences;
     this.words = drawWords(this.container, sentences);
     const words = this.words.flat();

@@ -5,7 +5,8 @@ import { alignWords } from "./alignment.js";
 import { splitWords } from "./texts.js";
 
 const MOST_SENTENCES = 16; // per request, so that the first translations of a long text arrive soon
-const REMEMBERED = 1000;
+const REMEMBERED = 1000; // translations
+const ANSWERS = 20; // an attention has all heads of all layers
 const DOUBTFUL = 0.4; // a sentence of lower confidence: its expected chrF / 100
 const DOUBTFUL_WORD = 0.1; // a word of lower probability
 
@@ -60,7 +61,13 @@ export class Translations {
   choose(sentence, text, { detected, confidence, words } = {}) {
     this.#known.delete(this.#key(sentence));
     this.#known.set(this.#key(sentence), { text, detected, confidence, words });
-    forgetOldest(this.#known);
+    forgetOldest(this.#known, REMEMBERED);
+  }
+
+  /** Forget everything. */
+  forget() {
+    this.#known.clear();
+    this.#answers.clear();
   }
 
   /** @returns {string[]} The first of the sentences that are not cached, as many as fit into a request. */
@@ -118,12 +125,12 @@ export class Translations {
       const answer = send(translation);
       answer.catch(() => this.#answers.delete(key));
       this.#answers.set(key, answer);
-      forgetOldest(this.#answers);
+      forgetOldest(this.#answers, ANSWERS);
     }
     return this.#answers.get(key);
   }
 }
 
-function forgetOldest(map) {
-  if (map.size > REMEMBERED) map.delete(map.keys().next().value);
+function forgetOldest(map, most) {
+  if (map.size > most) map.delete(map.keys().next().value);
 }

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ptenmt.config import Config
 from ptenmt.data.augmentation import capitalized
-from ptenmt.data.text import lowers_typed
+from ptenmt.data.text import frequent_words, lowers_typed
 from ptenmt.tokenizers import UNK, Tokenizer
 from ptenmt.tokenizers.words import word_pattern
 from ptenmt.translation.safeguards.protocol import Safeguard, preferred
@@ -21,16 +21,6 @@ _UNUSUAL_CAPITALS = re.compile(
 _LONG_WORD = 3
 """Letters; in titles shorter words may be in lower case."""
 _MIN_TITLE_WORDS, _MOST_ACRONYMS = 3, 4
-_FREQUENT_WORDS = {
-    "pt": "a ao aos aquela aquele as bem com como da das de do dos e ela elas ele eles em era essa esse "
-    "esta estava este estou está estão eu fazer foi há isso isto já mais mas me meu meus minha muito "
-    "na nas nem no nos nosso nunca não nós o onde os ou outro para parece pela pelo pode por quando "
-    "que quem quer se sem sempre ser seu sua são também te tem tenho ter tinha todos tu um uma vai "
-    "você vocês vou à é",
-    "en": "a an and are as at be but by do for from have he her his i in is it me my never not of on or she "
-    "so that the they this to very was we were what where who will with you your",
-}
-"""Names, too, have them in lower case: with capitals they show that a sentence is in Title Case."""
 
 
 class Capitals(Safeguard):
@@ -42,7 +32,7 @@ class Capitals(Safeguard):
         self._is_sampled = config.decoding.is_sampled
         self._usual = Search(config.decoding, with_attention=True)
         self._greedy = Search(replace(config.decoding, beam_size=1, num_hypotheses=1), with_scores=True)
-        self._frequent = frozenset(_FREQUENT_WORDS.get(config.data.languages[0], "").split())
+        self._frequent = frequent_words(config.data.languages[0])
 
     def before(self, sentence: Sentence) -> None:
         """Give a sentence in unusual capitals spans in ordinary casing, one for each word."""

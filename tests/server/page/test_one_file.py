@@ -103,6 +103,54 @@ def test_a_long_text_can_be_stopped_and_goes_on(page: "Browser"):
     assert all(str(number) in page["target"].text for number in range(2, 18))
 
 
+def test_after_another_search_each_part_still_acts_once(page: "Browser"):
+    translated(page, SENTENCE)
+    page["tab-inside"].click()
+    page.until(lambda: page.all("#map td:not(.corner)"))
+    page["tab-translate"].click()
+    page["beams"].send_keys("Greedy")
+    page.until(lambda: page["copy"].is_displayed(), 60)
+    page["tab-inside"].click()
+    page.until(lambda: not page["inside-status"].text)
+    heads = [head.get_attribute("aria-checked") for head in page.all("#heads button")]
+    page.script("document.querySelector('#heads [aria-checked=true]').focus()")
+    page.press("\ue014")  # →
+    moved = [head.get_attribute("aria-checked") for head in page.all("#heads button")]
+    assert moved.index("true") == heads.index("true") + 1
+
+
+def test_ctrl_enter_goes_to_the_translation_when_it_is_complete(page: "Browser"):
+    code = """
+        const [source, copy, text] = arguments;
+        const put = (value) => {
+          source.value = value;
+          source.dispatchEvent(new InputEvent("input", { inputType: "insertFromPaste" }));
+        };
+        put(text);
+        while (!document.querySelector("#target .word")) await new Promise((done) => setTimeout(done, 5));
+        put(`${text} ${text.replaceAll("vi", "vejo")}`);
+        source.focus();
+        source.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", ctrlKey: true }));
+        while (document.activeElement === source) await new Promise((done) => setTimeout(done, 5));
+        return !copy.hidden && document.activeElement === document.querySelector("#target .word");
+    """
+    text = " ".join(f"Eu vi {number} gatos na rua." for number in range(2, 8))
+    page.driver.set_script_timeout(120)
+    assert page.script(code, page["source"], page["copy"], text)
+
+
+def test_an_error_is_shown_until_the_text_changes(page: "Browser"):
+    page.script("window.post = Worker.prototype.postMessage")
+    page.script("Worker.prototype.postMessage = () => { throw Error('broken') }")
+    page.write("Ela vem.")
+    page.until(lambda: page["status"].text == "broken")
+    assert "error" in page["status"].get_attribute("class")
+    page.script("Worker.prototype.postMessage = window.post")
+    translated(page, SENTENCE)
+    assert page["status"].text == ""
+    assert "error" not in page["status"].get_attribute("class")
+
+
 def test_it_asks_nobody_for_anything(page: "Browser", file: Path):
     policy = page.all("meta[http-equiv=Content-Security-Policy]")[0].get_attribute("content")
     assert policy.startswith("default-src 'none'; script-src 'sha256-")

@@ -180,6 +180,11 @@ def test_a_text_that_is_too_long_is_translated_as_a_document(page: "Browser") ->
     page.until(lambda: page["to-document"].is_displayed())
     page["to-document"].click()
     link = page.until(lambda: page.all("#files a"))[0]
+    in_sight = (
+        "const box = arguments[0].getBoundingClientRect(); return box.top >= 0 && box.bottom <= innerHeight"
+    )
+    assert page.script(in_sight, link)
+    assert page.script("return source.parentElement.offsetHeight <= innerHeight")
     assert contents(page, link) == "BALA\n" * 4001
     page.all("#files button")[0].click()
 

@@ -83,7 +83,7 @@ def test_every_file_is_used_and_there(markup: Markup) -> None:
 def test_every_element_that_is_meant_is_there(markup: Markup) -> None:
     known = Counter(attributes(markup, "id"))
     meant = {word for name in REFERENCES for words in attributes(markup, name) for word in words.split()}
-    app = TEXTS["app.js"]
+    app = TEXTS["app.js"] + TEXTS["translation-page.js"]
     looked_up = set(re.findall(r'part\("([\w-]+)"\)', app))
     for several in re.findall(r"parts\(\{(.+?)\}\)", app, re.DOTALL):
         looked_up |= set(re.findall(r'"([\w-]+)"', several))
