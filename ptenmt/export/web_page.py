@@ -71,26 +71,32 @@ def web_page(trained: TrainedModel, card: str) -> bytes:
         facts=json.dumps(facts, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
         weights=_base64(arrays),
         beam_size=trained.config.decoding.beam_size,
+        inside=_shared_element("section", "view-inside"),
+        keys=_shared_element("details", "keys"),
         card=_html(card),
     )
     return page.encode()
 
 
 def joined(name: str) -> str:
-    """A JavaScript module and those that it imports, in one: no two may declare the same name."""
-    texts: dict[str, str] = {}
+    """A JavaScript module after those that it imports, in one: no two may declare the same name."""
+    return "".join(_modules(name).values())
 
-    def add(name: str) -> None:
-        is_own = (files("ptenmt") / f"export/web/{name}.js").is_file()
-        text = _text(f"{'export/web' if is_own else 'server/page'}/{name}.js")
-        for imported in _IMPORT.findall(text):
-            imported = "client" if imported == "api" else imported  # the worker in place of the server
-            if imported not in texts:
-                add(imported)
-        texts[name] = _MODULE_SYNTAX.sub("", text)
 
-    add(name)
-    return "".join(texts.values())
+def _modules(name: str) -> dict[str, str]:
+    is_own = (files("ptenmt") / f"export/web/{name}.js").is_file()
+    text = _text(f"{'export/web' if is_own else 'server/page'}/{name}.js")
+    modules: dict[str, str] = {}
+    for imported in _IMPORT.findall(text):
+        modules |= _modules(imported)
+    return modules | {name: _MODULE_SYNTAX.sub("", text)}
+
+
+def _shared_element(tag: str, name: str) -> str:
+    """The source of an element of the server's page, by its id."""
+    pattern = rf'<{tag} [^>]*id="{name}".*?</{tag}>'
+    (found,) = re.findall(pattern, _text("server/page/index.html"), re.DOTALL)
+    return str(found)
 
 
 def _text(path: str) -> str:

@@ -1,6 +1,6 @@
 /** The page of one file: it has the engine in a worker, and shows a sentence as it is translated. */
 
-import { search, start } from "./client.js";
+import { search, start } from "./api.js";
 import { part } from "./elements.js";
 import { PORTUGUESE, localize, say } from "./strings.js";
 import { TranslationPage } from "./translation-page.js";
@@ -74,5 +74,8 @@ const facts = JSON.parse(part("facts").textContent);
 Object.assign(PORTUGUESE, facts.portuguese);
 localize();
 const loaded = start(part("engine").textContent, facts, part("weights").textContent);
-const page = new FilePage(facts);
-loaded.catch((error) => page.failed(error));
+const show = () => {
+  const page = new FilePage(facts);
+  loaded.catch((error) => page.failed(error));
+};
+window.addEventListener("pageshow", show, { once: true }); // the browser has restored the text when it navigates back

@@ -151,6 +151,15 @@ def test_an_error_is_shown_until_the_text_changes(page: "Browser"):
     assert "error" not in page["status"].get_attribute("class")
 
 
+def test_a_text_is_translated_again_when_the_browser_navigates_back(page: "Browser"):
+    translation = translated(page, SENTENCE)
+    page.driver.get("about:blank")
+    page.driver.back()
+    page.until(lambda: "·" in page.driver.title)
+    page.until(lambda: page["copy"].is_displayed(), 60)
+    assert page["target"].text == translation
+
+
 def test_it_asks_nobody_for_anything(page: "Browser", file: Path):
     policy = page.all("meta[http-equiv=Content-Security-Policy]")[0].get_attribute("content")
     assert policy.startswith("default-src 'none'; script-src 'sha256-")

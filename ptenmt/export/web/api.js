@@ -1,4 +1,4 @@
-/** The engine in its worker, by functions like those for the server's routes (server/page/api.js). */
+/** The engine in its worker, by the functions of server/page/api.js: it takes the place of that module. */
 
 import { say } from "./strings.js";
 
