@@ -97,6 +97,8 @@ class _Paragraph:
                 line_end = content.index("\n", begin) + 1
                 yield self._break(child.type, content[end + len(text) : line_end])
             else:
+                is_apart = child.type == "image" and content[end:begin].endswith(" ")
+                begin -= is_apart  # the space before an image goes where it goes
                 yield from self._text_pieces(content[end:begin])
                 self._num_lines[-1] += content.count("\n", begin, next_end)
                 is_alone = (begin, next_end) == (0, len(content))

@@ -121,7 +121,7 @@ def test_markdown_of_one_line_a_paragraph_stays_byte_for_byte_if_its_texts_do() 
 def test_a_paragraph_of_markdown_is_translated_as_a_whole() -> None:
     assert texts_of("a.md", MARKDOWN)[:4] == [
         "o gato preto",
-        "veja o teste do nosso sítio com {0} e  aqui e maisisto ou {1}. três* x",
+        "veja o teste do nosso sítio com {0} e aqui e maisisto ou {1}. três* x",
         "uma citação\nde duas linhas.",
         "comprar muito leite hoje",
     ]
