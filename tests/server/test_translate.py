@@ -246,6 +246,25 @@ def test_a_document_is_translated_and_fetched(served) -> None:
     assert upload(served, "x.html", HTML.encode(), source="auto").status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "translated"),
+    [
+        ("a.md", "# o gato\n\n```\no rei\n```\n", "# O GATO\n\n```\no rei\n```\n"),
+        (
+            "a.vtt",
+            "WEBVTT\n\n00:01.000 --> 00:02.000\no gato\n",
+            "WEBVTT\n\n00:01.000 --> 00:02.000\nO GATO\n",
+        ),
+        ("a.po", 'msgid "o gato"\nmsgstr ""\n', 'msgid "o gato"\nmsgstr "O GATO"\n'),
+        ("a.json", '{"o rei": "o gato"}', '{"o rei": "O GATO"}'),
+        ("a.yml", "rei: o gato # rei\n", "rei: O GATO # rei\n"),
+    ],
+)
+def test_documents_of_programs_and_pages(served, name: str, content: str, translated: str) -> None:
+    answer = upload(served, name, content.encode())
+    assert requests.get(answer.json()["translatedFileUrl"], timeout=120).text == translated
+
+
 def test_blank_lines_are_neither_translated_nor_lost(served) -> None:
     content = "\n" * 1_000_000 + "o gato"
     url = upload(served, "x.txt", content.encode()).json()["translatedFileUrl"]
