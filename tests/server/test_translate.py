@@ -7,6 +7,7 @@ import pytest
 import requests
 from libretranslatepy import LibreTranslateAPI
 
+from ptenmt.documents import FORMATS
 from ptenmt.translation.confidence import Calibration
 from ptenmt.translation.safeguards.glossary import Glossary
 
@@ -223,7 +224,7 @@ def test_settings_are_what_a_page_needs(serve) -> None:
         settings = requests.get(f"{served.url}/frontend/settings", timeout=120).json()
     assert (settings["charLimit"], settings["sentenceLimit"]) == (123, 45)
     assert settings["keyRequired"] is False
-    assert settings["supportedFilesFormat"] == [".txt", ".html", ".srt", ".docx", ".odt", ".pptx", ".epub"]
+    assert settings["supportedFilesFormat"] == list(FORMATS)
     assert settings["language"]["source"] == {"code": "pt", "name": "Portuguese"}
 
 
@@ -275,10 +276,15 @@ def zipped(kinds: str = KINDS, **files: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("name", "content", "status", "message"),
     [
-        ("x.pdf", b"%PDF", 400, "files of type .pdf are not supported"),
+        ("x.pdf", b"%PDF", 400, "save it as .docx or .txt first: a PDF has no paragraphs"),
         ("x", b"", 400, "files of type (none)"),
         ("x.txt", b"o\0l\xe1", 400, "not UTF-8: byte 3"),
         ("x.srt", b"o gato", 400, "has no subtitles"),
+        ("x.vtt", b"o gato", 400, "its first line is not WEBVTT"),
+        ("x.po", b"o gato", 400, "line 1 is none of a gettext catalogue"),
+        ("x.xlf", b"<a/>", 400, "the file is not XLIFF"),
+        ("x.json", b"{", 400, "the file is not JSON"),
+        ("x.yml", b"a: [", 400, "the file is not YAML"),
         ("x.docx", b"PK nonsense", 400, "not a Word document"),
         ("x.docx", zipped(""), 400, "not a Word document"),
         ("x.docx", zipped("<Types/>"), 400, "not a Word document"),
