@@ -278,10 +278,12 @@ def record_server(recorder: Recorder, sentences: Sequence[str], chance: random.R
 
 def address_of(server: "subprocess.Popen[str]") -> str:
     """What the server writes first, once it accepts requests."""
-    assert server.stderr is not None
-    if address := re.search(r"at (http://\S+)", server.stderr.readline()):
-        return address[1]
-    raise SystemExit(f"the server does not answer: {server.stderr.read()}")
+    said = ""
+    for line in server.stderr or ():
+        if address := re.search(r"at (http://\S+)", line):
+            return address[1]
+        said += line
+    raise SystemExit(f"the server ended: {said}")
 
 
 if __name__ == "__main__":
