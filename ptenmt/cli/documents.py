@@ -1,20 +1,56 @@
 """Documents for ``ptenmt translate --output-dir``."""
 
+import json
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ptenmt.atomic_files import make_folder, write_bytes
-from ptenmt.cli.console import Screen
+import typer
+
+from ptenmt.atomic_files import file_checksum, json_checksum, make_folder, write_bytes, write_text
+from ptenmt.cli.console import Screen, counted
+from ptenmt.cli.translation_job import INTERRUPTED, TranslationJob
 from ptenmt.documents import check_format, translate_document
 from ptenmt.errors import DocumentError, OutputError
 from ptenmt.translation import Translator
 
+_RECORD = ".ptenmt-documents.json"
+"""In the output folder until all documents are translated: which ones are, from what and how."""
+_START_OVER = "leave out --resume to start from the first document"
+
 
 def translate_documents(
-    screen: Screen, files: Sequence[Path], folder: Path, load: Callable[[], Translator]
+    screen: Screen,
+    files: Sequence[Path],
+    folder: Path,
+    load: Callable[[], TranslationJob],
+    resume_command: Sequence[str],
+    *,
+    resume: bool,
 ) -> None:
-    """Translate documents into a folder, where they keep their names; what can be wrong is checked first."""
+    """Translate documents into a folder, where they keep their names; what can be wrong is checked first.
+
+    ``resume`` skips those that an interrupted run has translated; ``resume_command`` is shown by that.
+    """
+    _check(files, folder)
+    make_folder(folder)
+    job = load()
+    done = _Done(screen, folder, json_checksum(job.facts()), resume=resume)
+    try:
+        for file in files:
+            if done.has(file):
+                screen.say(f"{folder / file.name}: translated before")
+            else:
+                _translate(screen, job.translator, file, folder / file.name)
+                done.add(file)
+    except KeyboardInterrupt:
+        screen.say(f"stopped: {counted(done.count, 'document')} saved; resume with", style="bold")
+        screen.say_command(resume_command)
+        raise typer.Exit(INTERRUPTED) from None
+    done.remove()
+
+
+def _check(files: Sequence[Path], folder: Path) -> None:
     for file in files:
         check_format(file.name)
         if not file.is_file():
@@ -23,20 +59,65 @@ def translate_documents(
             raise OutputError(f"{file} would be replaced by its translation", "choose another --output-dir")
     if len({file.name for file in files}) < len(files):
         raise OutputError("two of the documents have the same name", "translate them into different folders")
-    make_folder(folder)
-    translator = load()
-    for file in files:
-        began = time.monotonic()
-        with screen.bar(file.name) as show:
 
-            def show_progress(done: int, total: int, name: str = file.name) -> None:
-                show(name, done, total)
 
+def _translate(screen: Screen, translator: Translator, file: Path, output: Path) -> None:
+    began = time.monotonic()
+    with screen.bar(file.name) as show:
+        try:
+            content = translate_document(
+                translator, file.name, file.read_bytes(), lambda done, total: show(file.name, done, total)
+            )
+        except DocumentError as error:
+            raise DocumentError(f"{file}: {error.message}", error.hint) from error
+        except OSError as error:
+            raise DocumentError(f"cannot read {file}: {error.strerror or error}") from error
+    write_bytes(output, content)
+    screen.say(f"{output}: {time.monotonic() - began:.1f} s")
+
+
+class _Done:
+    """Which documents of a folder are translated, in a file there; raises OutputError.
+
+    ``facts`` is a checksum of what the translations depend on besides the documents.
+    """
+
+    def __init__(self, screen: Screen, folder: Path, facts: str, *, resume: bool) -> None:
+        self._folder, self._facts = folder, facts
+        self._record = folder / _RECORD
+        self._checksums: dict[str, list[str]] = {}
+        if resume and self._record.exists():
             try:
-                content = translate_document(translator, file.name, file.read_bytes(), show_progress)
-            except DocumentError as error:
-                raise DocumentError(f"{file}: {error.message}", error.hint) from error
-            except OSError as error:
-                raise DocumentError(f"cannot read {file}: {error.strerror or error}") from error
-        write_bytes(folder / file.name, content)
-        screen.say(f"{folder / file.name}: {time.monotonic() - began:.1f} s")
+                read = json.loads(self._record.read_text(encoding="utf-8"))
+                is_same, self._checksums = read["facts"] == facts, dict(read["checksums"])
+            except (OSError, ValueError, LookupError, TypeError) as error:
+                raise OutputError(f"--resume: {self._record} is damaged", _START_OVER) from error
+            if not is_same:
+                message = f"--resume: {folder} was started with another model or other options"
+                raise OutputError(message, _START_OVER)
+        elif resume:
+            screen.say(f"nothing to resume in {folder}: starting from the first document")
+        elif self._record.exists():
+            screen.warn(f"{self._record}, left by an interrupted run, is replaced; --resume continues it")
+
+    @property
+    def count(self) -> int:
+        """How many documents are translated."""
+        return len(self._checksums)
+
+    def has(self, file: Path) -> bool:
+        """Whether a document is translated, and neither it nor its translation has changed since."""
+        output = self._folder / file.name
+        return output.is_file() and self._checksums.get(file.name) == self._of(file)
+
+    def add(self, file: Path) -> None:
+        """Record that a document is translated."""
+        self._checksums[file.name] = self._of(file)
+        write_text(self._record, json.dumps({"facts": self._facts, "checksums": self._checksums}))
+
+    def remove(self) -> None:
+        """Remove the record, as all documents are translated."""
+        self._record.unlink(missing_ok=True)
+
+    def _of(self, file: Path) -> list[str]:
+        return [file_checksum(file), file_checksum(self._folder / file.name)]

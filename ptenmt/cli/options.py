@@ -199,7 +199,7 @@ Resume = Annotated[
     bool,
     typer.Option(
         "--resume",
-        help="Resume an interrupted --output; progress is saved every 2,048 lines, or fewer if long.",
+        help="Resume an interrupted run; progress is saved every 2,048 lines, fewer if long, or a document.",
     ),
 ]
 BeamSize = Annotated[

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 _DEFAULTS = Limits()
 _PACKAGES = ["fastapi", "uvicorn", "h11", "python_multipart", "prometheus_client"]
-_PACKAGES += ["lxml", "docx", "pptx", "srt"]
+_PACKAGES += ["lxml", "docx", "pptx", "srt", "markdown_it"]
 _access = partial(typer.Option, rich_help_panel="Address and access")
 _limit = partial(typer.Option, rich_help_panel="Limits of a request")
 

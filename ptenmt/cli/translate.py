@@ -12,8 +12,8 @@ Args:
     glossary: Terms and their translations, a pair a line, separated by a tab; equal: not translated.
     input_file: Translate this file, plain or .gz.
     output_file: Write the translations to this file, complete or not at all; -: standard output.
-    output_folder: Translate documents (.txt, .html, .srt, .docx, .odt, .pptx, .epub) into this folder, where
-        they keep their names and layout.
+    output_folder: Translate documents (.txt, .html, .md, .docx, .odt, .pptx, .epub, .srt, .vtt, .po, .xliff,
+        .json, .yaml) into this folder, where they keep their names and layout.
     shard: Translate only the K-th of N parts of the input, such as 3/16, on one of N machines; their outputs,
         joined in order, are that of the whole. A part is a multiple of 2,048 lines, fewer if long.
     skip_invalid: Write an empty line for input that is not valid UTF-8 instead of stopping.
@@ -52,7 +52,10 @@ from ptenmt.translation.safeguards.glossary import Glossary
 from ptenmt.translation.translator import BUFFER_SIZE, Translator, uses_keras
 
 _INVALID_HINT = "save the file as UTF-8, or write empty lines for such lines with --skip-invalid"
-DOCUMENTS = (".html", ".htm", ".srt", ".docx", ".odt", ".pptx", ".epub")
+DOCUMENTS = (
+    *(".html", ".htm", ".md", ".srt", ".vtt", ".docx", ".odt", ".pptx", ".epub"),
+    *(".po", ".xliff", ".xlf", ".json", ".yaml", ".yml"),
+)
 """File name suffixes of documents that are no lines of text."""
 _file_option = partial(typer.Option, rich_help_panel="Files")
 _format_option = partial(typer.Option, rich_help_panel="Output format")
@@ -63,7 +66,7 @@ _EXCLUSIVE = {
     "n_best": ("alternatives",),
     "interactive": ("texts", "input_file", "output_file"),
     "output_folder": (
-        *("output_file", "n_best", "alternatives", "prefix", "resume", "shard", "raw", "as_json"),
+        *("output_file", "n_best", "alternatives", "prefix", "shard", "raw", "as_json"),
         "interactive",
     ),
 }
@@ -121,7 +124,8 @@ def translate(
 
     Example: ptenmt translate report.docx page.html film.srt --output-dir en
     """
-    destination = Destination(file=output_file, input_file=input_file, resume=resume)
+    of_lines = resume and output_folder is None
+    destination = Destination(file=output_file, input_file=input_file, resume=of_lines)
     options.refuse_contradictions(context, _EXCLUSIVE)
     terms = None if glossary is None else Glossary.read(glossary)
     directory = find_run(run, "translation")
@@ -130,7 +134,7 @@ def translate(
     part = None if shard is None else _part(shard, input_file, output_file, skip_invalid=skip_invalid)
     load = partial(_load, screen, directory, checkpoint, engine, device, threads, decoding, terms)
     if output_folder is not None:
-        _translate_documents(screen, texts, input_file, output_folder, lambda: load()[1])
+        _translate_documents(screen, context, texts, input_file, output_folder, load, resume=resume)
         return
     file = _opened(input_file, skip_invalid=skip_invalid)  # first, to report a missing one at once
     with nullcontext(texts) if texts else file as lines, destination.locked():
@@ -161,17 +165,25 @@ def translate(
 
 def _translate_documents(
     screen: Screen,
+    context: typer.Context,
     names: Sequence[str] | None,
     input_file: Path | None,
     folder: Path,
-    load: Callable[[], Translator],
+    load: Callable[[], tuple[TrainedModel, Translator]],
+    *,
+    resume: bool,
 ) -> None:
     documents = [input_file] if input_file else list(map(Path, names or []))
     if not documents:
         raise PtenmtError("--output-dir needs documents", "name files after the command")
     from ptenmt.cli.documents import translate_documents  # office files' libraries
 
-    translate_documents(screen, documents, folder, load)
+    def load_job() -> TranslationJob:
+        trained, translator = load()
+        return TranslationJob(translator=translator, weights=trained.info.checksum)
+
+    command = options.resume_command(context, add="--resume")
+    translate_documents(screen, documents, folder, load_job, command, resume=resume)
 
 
 def _opened(input_file: Path | None, *, skip_invalid: bool) -> AbstractContextManager[Lines]:

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
     from ptenmt.translation.backtranslation import BackTranslation
 
-_INTERRUPTED = 130
+INTERRUPTED = 130
+"""The exit status after Ctrl-C."""
 _SECONDS_PER_LINE = 5, 60
 """Between the lines of progress where there is no bar: at first, and at most, as they double."""
 _SHOWN_WORDS = 5
@@ -465,7 +466,7 @@ def run_job(
             raise
         view.report_stop(output.num_saved, command)
         if isinstance(error, KeyboardInterrupt):
-            raise typer.Exit(_INTERRUPTED) from None  # it is reported
+            raise typer.Exit(INTERRUPTED) from None  # it is reported
         raise
     view.report_end()
     return counts

@@ -1,21 +1,40 @@
-"""Documents whose text is translated and whose layout stays: HTML, office files, books, subtitles, text."""
+"""Documents whose text is translated and whose layout stays: pages, office files, subtitles, strings."""
 
 import codecs
 import re
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import PurePath
 from typing import Protocol
 
 from ptenmt.documents.archive import epub, open_document_text
 from ptenmt.documents.html import Html
+from ptenmt.documents.markdown import markdown
 from ptenmt.documents.office import OfficeDocument
-from ptenmt.documents.text import PlainText, Subtitles
+from ptenmt.documents.strings import gettext_messages, json_strings, yaml_strings
+from ptenmt.documents.text import Subtitles, TextFile, plain_text, web_vtt
+from ptenmt.documents.xliff import Xliff
 from ptenmt.errors import DocumentError
 from ptenmt.translation import Translator
 from ptenmt.translation.markup import Fragment, move_markup, text_of
 
-FORMATS = (".txt", ".html", ".srt", ".docx", ".odt", ".pptx", ".epub")
+_TEXT_FORMATS: dict[str, Callable[[str], TextFile | Subtitles]] = {
+    ".txt": plain_text,
+    ".md": markdown,
+    ".srt": Subtitles,
+    ".vtt": web_vtt,
+    ".json": json_strings,
+    ".yaml": yaml_strings,
+    ".yml": yaml_strings,
+}
+_FORMATS_WITH_LANGUAGES: dict[str, Callable[..., TextFile | Html]] = {
+    ".html": Html,
+    ".po": gettext_messages,
+    ".xliff": Xliff,
+    ".xlf": Xliff,
+}
+FORMATS = (*_TEXT_FORMATS, *_FORMATS_WITH_LANGUAGES, ".docx", ".odt", ".pptx", ".epub")
 """The file name suffixes of the formats."""
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8",
@@ -39,7 +58,7 @@ class _EncodedDocument:
     """A document in UTF-8, UTF-16 with a byte order mark, or else ``legacy``; its encoding stays."""
 
     def __init__(
-        self, content: bytes, parse: Callable[[str], PlainText | Html | Subtitles], *, legacy: str = ""
+        self, content: bytes, parse: Callable[[str], TextFile | Html | Subtitles], *, legacy: str
     ) -> None:
         self._mark = next((mark for mark in _BYTE_ORDER_MARKS if content.startswith(mark)), b"")
         self._encoding = _BYTE_ORDER_MARKS.get(self._mark, "utf-8")
@@ -66,7 +85,9 @@ class _EncodedDocument:
 def check_format(name: str) -> None:
     """Raise DocumentError for a file name of no known format."""
     if (suffix := _suffix(name)) not in FORMATS:
-        raise DocumentError(f"files of type {suffix or '(none)'} are not supported: {', '.join(FORMATS)}")
+        hint = "save it as .docx or .txt first: a PDF has no paragraphs" if suffix == ".pdf" else ""
+        message = f"files of type {suffix or '(none)'} are not supported: {', '.join(FORMATS)}"
+        raise DocumentError(f"{message}; {hint}" if hint else message)
 
 
 def read_document(
@@ -74,21 +95,18 @@ def read_document(
 ) -> Document:
     """Read a document; refuses unknown formats, damage and sizes. ``languages`` are those of ``Html``."""
     check_format(name)
-    match _suffix(name):
-        case ".txt":
-            return _EncodedDocument(content, PlainText, legacy="cp1252")
-        case ".html":
-            return _EncodedDocument(content, lambda source: Html(source, languages))
-        case ".srt":
-            return _EncodedDocument(content, Subtitles, legacy="cp1252")
+    match suffix := _suffix(name):
         case ".docx":
             return OfficeDocument(content, "a Word document")
         case ".pptx":
             return OfficeDocument(content, "a presentation")
         case ".odt":
             return open_document_text(content)
-        case _:
+        case ".epub":
             return epub(content, languages)
+        case _:
+            parse = _TEXT_FORMATS.get(suffix) or partial(_FORMATS_WITH_LANGUAGES[suffix], languages=languages)
+            return _EncodedDocument(content, parse, legacy="cp1252" if suffix in (".txt", ".srt") else "")
 
 
 def translate_document(

@@ -2,8 +2,8 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable
-from itertools import chain, count, groupby, islice
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import chain, count, groupby, islice, pairwise
 from operator import itemgetter
 from typing import Any, TypeVar
 
@@ -17,8 +17,13 @@ MAX_TEXTS = 20_000
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _FILE_NAME = re.compile(r"\S*\w\.(?:[a-z]{3,4}|[a-z]{2,3}\d|js|md|py|gz|sh)")
 _Item = TypeVar("_Item")
+MAX_DEPTH = 16
+"""Of the tags of a ``TaggedText`` in each other; what follows a further one is not inside it."""
+POINT, PLACEHOLDER = "", "{}"
+_VOID = re.compile(r"<(?:br|hr|img|input|wbr)\b.*|<.*/>", re.IGNORECASE | re.DOTALL)
 _BEFORE_ORDINAL = re.compile(r"(?:\d|\b[nN])\.?$")
 _NUMBER_IN_BRACES = re.compile(r"\{\d+\}")
+_PLACEHOLDERS = re.compile(r"\{\d+\}|\n")
 
 
 def is_prose(text: str) -> bool:
@@ -54,6 +59,73 @@ def numbers_in_braces(root: Any) -> set[str]:
 def merged(spans: Iterable[Fragment]) -> list[Fragment]:
     """The same with neighbours in the same elements as one."""
     return [(text_of(list(group)), path) for path, group in groupby(spans, itemgetter(1))]
+
+
+class TaggedText:
+    """A text with tags that are written as they stand, such as those of subtitles.
+
+    A tag is an element around the text up to its end tag, or up to the end without one.
+
+    Args:
+        pieces: The parts of the source, each with the name of its tag: ``b`` begins an element, ``/b`` ends
+            it, ``POINT`` stands between words, ``PLACEHOLDER`` like a word, and None is text.
+    """
+
+    def __init__(self, pieces: Iterable[tuple[str, str | None]]) -> None:
+        pieces = list(pieces)
+        text = "".join(part for part, name in pieces if name is None)
+        free = (name for name in map("{{{}}}".format, count()) if name not in text)
+        self._tags: list[list[str]] = []  # what begins and ends each element
+        self._placeholders: dict[str, str] = {}
+        path, names, spans = Elements(), list[str](), list[Fragment]()
+        for part, name in pieces:
+            if name is None and part:
+                spans.append((part, path))
+            elif name == PLACEHOLDER:
+                placeholder = next(free)
+                self._placeholders[placeholder] = part
+                spans.append((placeholder, path))
+            elif name and name[0] == "/" and name[1:] in names:
+                names = names[: -1 - names[::-1].index(name[1:])]
+                self._tags[path[len(names)]][1] = part
+                path = path[: len(names)]
+            elif name is not None:
+                self._tags.append([part, ""])
+                inner = (*path, len(self._tags) - 1)
+                spans.append(("", inner))
+                if name != POINT and len(path) < MAX_DEPTH:
+                    path, names = inner, [*names, name]
+        self.spans = merged(
+            span
+            for span, (_, following) in pairwise([*spans, ("", Elements())])
+            if span[0] or following[: len(span[1])] != span[1]
+        )
+
+    def is_around(self, path: Elements, signs: str) -> bool:
+        """Whether the innermost element's tag consists of some characters."""
+        return set(self._tags[path[-1]][0]) <= set(signs)
+
+    def written(self, spans: Sequence[Fragment], escaped: Callable[[str], str] = str) -> str:
+        """A translation with its tags; placeholders that it lost are at its end."""
+        parts, last = list[str](), Elements()
+        for text, path in [*spans, ("", Elements())]:
+            same = num_shared(last, path)
+            parts += [self._tags[number][1] for number in reversed(last[same:])]
+            parts += [self._tags[number][0] for number in path[same:]]
+            parts.append(escaped(text))
+            last = path
+        left = {**self._placeholders}
+
+        def original(name: re.Match[str]) -> str:
+            return left.pop(name[0], "") if name[0] in self._placeholders else name[0]
+
+        return " ".join([_PLACEHOLDERS.sub(original, "".join(parts)), *left.values()])
+
+
+def html_tag(tag: str) -> str:
+    """The name of a tag of HTML, as of ``TaggedText``."""
+    name = re.match(r"<(/?[A-Za-z][\w-]*)", tag)
+    return POINT if name is None or _VOID.fullmatch(tag) else name[1].lower()
 
 
 class TranslationUnit(ABC):
@@ -105,7 +177,6 @@ class TranslationUnit(ABC):
         """Write a translation into an element; placeholders that it lost are at its end."""
         opened, last, seen = [container], Elements(), set[int]()
         left = {name: [*elements] for name, elements in self._placeholders.items()}
-        pattern = re.compile("|".join(map(re.escape, left)) or "(?!)")
 
         def append(element: Any) -> None:
             element.tail = None
@@ -124,7 +195,9 @@ class TranslationUnit(ABC):
                 opened.append(contents)
                 seen.add(number)
             last, end = path, 0
-            for placeholder in pattern.finditer(text):
+            for placeholder in _PLACEHOLDERS.finditer(text):
+                if placeholder[0] not in left:
+                    continue
                 self._append_text(opened[-1], text[end : placeholder.start()])
                 end = placeholder.end()
                 if left[placeholder[0]]:

@@ -1,20 +1,20 @@
-"""Plain text (.txt), and SubRip subtitles (.srt), whose times and tags are kept; they are read with srt."""
+"""Plain text, and subtitles, whose times and tags are kept: SubRip (.srt), read with srt, and WebVTT."""
 
 import re
 import textwrap
 from bisect import bisect_left
-from collections.abc import Sequence
-from itertools import chain, pairwise
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import Protocol
 
 import srt
 
-from ptenmt.documents.inline import check_tags, is_prose, limited, merged
+from ptenmt.documents.inline import TaggedText, check_tags, is_prose, limited
 from ptenmt.errors import DocumentError
-from ptenmt.translation.markup import Elements, Fragment, num_shared, text_of
+from ptenmt.translation.markup import Fragment, text_of
 
 MAX_TAGS = 50_000
 MAX_CHARACTERS = 2_000_000
-MAX_DEPTH = 16  # of tags in each other; what follows a further one is not inside it
 
 _TIMES = r"\d+:\d\d:\d\d[,.]\d+ ?--> ?\d+:\d\d:\d\d[,.]\d+"
 _SUBTITLE = re.compile(rf"(?:^|\n)((?:\d+\n)?{_TIMES})")
@@ -29,97 +29,98 @@ _NO_BREAK = "\ue000"
 _NO_TAG = str.maketrans("<>{}", "‹›()")
 
 
-class PlainText:
-    """Plain text: each line with a letter in it is a text; line ends and blank lines stay."""
+class Unit(Protocol):
+    """A part of a text file that is translated."""
 
-    def __init__(self, source: str) -> None:
+    spans: list[Fragment]
+
+    def written(self, spans: Sequence[Fragment], /) -> str:
+        """The part with another text, as it stands in the file."""
+        ...
+
+
+class TextFile:
+    """A text file of which some ranges are translated, and all else stays; texts without words do, too.
+
+    Args:
+        source: The file.
+        ranges: Where units begin and end, in order.
+    """
+
+    def __init__(self, source: str, ranges: Iterable[tuple[int, int, Unit]]) -> None:
         self._source = source
-        self._lines = limited(line.span() for line in _LINE.finditer(source) if is_prose(line[0]))
-        self.texts: list[list[Fragment]] = [[(source[slice(*line)], ())] for line in self._lines]
+        self._ranges = limited(found for found in ranges if is_prose(text_of(found[2].spans)))
+        self.texts = [unit.spans for _, _, unit in self._ranges]
 
     def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> str:
         """The file with other texts, one for each of ``texts``."""
         parts, last_end = [], 0
-        for (begin, end), spans in zip(self._lines, texts, strict=True):
-            parts += [self._source[last_end:begin], text_of(spans)]
+        for (begin, end, unit), spans in zip(self._ranges, texts, strict=True):
+            parts += [self._source[last_end:begin], unit.written(spans)]
             last_end = end
         return "".join([*parts, self._source[last_end:]])
 
 
+def plain_text(source: str) -> TextFile:
+    """Plain text: each line with a letter in it is a text; line ends and blank lines stay."""
+    lines = (line for line in _LINE.finditer(source) if is_prose(line[0]))
+    return TextFile(source, ((*line.span(), TaggedText([(line[0], None)])) for line in lines))
+
+
 class _Turn:
-    """The lines of one speaker in a subtitle, or all of its lines if it is no dialogue.
+    """The lines of one speaker in a subtitle, or all of its lines if it is no dialogue."""
 
-    A tag is an element around the text up to its end tag, or up to the end without one.
-    """
-
-    def __init__(self, lines: list[str]) -> None:
-        self.lines = lines
+    def __init__(self, lines: Sequence[str], line_end: str = "\n") -> None:
+        self._num_lines, self._line_end = len(lines), line_end
         text = " ".join(lines)
         dash = _DASH.match(text)
         self._dash = dash[0] if dash else ""
-        self._tags: list[list[str]] = []  # what begins and ends each element
-        path, names, spans = Elements(), list[str](), list[Fragment]()
-        for at, part in enumerate(re.split(f"({_TAG})", text.removeprefix(self._dash))):
-            tag = re.fullmatch(r"<(/?\w+)[^<>]*>", part)
-            name = tag[1].lower() if tag else ""
-            if at % 2 == 0:
-                if part:
-                    spans.append((part, path))
-            elif name[:1] == "/" and name[1:] in names:
-                names = names[: -1 - names[::-1].index(name[1:])]
-                self._tags[path[len(names)]][1] = part
-                path = path[: len(names)]
-            else:
-                self._tags.append([part, ""])
-                inner = (*path, len(self._tags) - 1)
-                spans.append(("", inner))
-                if len(path) < MAX_DEPTH:
-                    path, names = inner, [*names, name]
-        self.spans = merged(
-            span
-            for span, (_, following) in pairwise([*spans, ("", Elements())])
-            if span[0] or following[: len(span[1])] != span[1]
-        )
+        self._text = TaggedText(tagged(text.removeprefix(self._dash), _TAG, _tag_name))
+        self.spans = self._text.spans
 
-    def fill(self, spans: Sequence[Fragment]) -> None:
-        """Replace the text; the number of lines stays."""
-        parts, last = [self._dash], Elements()
-        for text, path in [*spans, ("", Elements())]:
-            same = num_shared(last, path)
-            parts += [self._tags[number][1] for number in reversed(last[same:])]
-            parts += [self._tags[number][0] for number in path[same:]]
-            parts.append(text.translate(_NO_TAG))
-            last = path
-        self.lines = _wrapped("".join(parts), len(self.lines))
+    def written(self, spans: Sequence[Fragment]) -> str:
+        """Replace the text; the number of lines stays, if possible."""
+        text = self._dash + self._text.written(spans, lambda text: text.translate(_NO_TAG))
+        return self._line_end.join(wrapped(text, self._num_lines, _KEPT))
+
+
+def tagged(text: str, pattern: str, name_of: Callable[[str], str]) -> Iterator[tuple[str, str | None]]:
+    """The pieces of a text, as of ``TaggedText``, given the pattern of its tags, and their names."""
+    for at, part in enumerate(re.split(f"({pattern})", text)):
+        yield part, name_of(part) if at % 2 else None
+
+
+def _tag_name(tag: str) -> str:
+    name = re.fullmatch(r"<(/?\w+)[^<>]*>", tag)
+    return name[1].lower() if name else tag
 
 
 class Subtitles:
     """A file of subtitles; refused without any, or if it is too long or has too many tags or texts."""
 
     def __init__(self, source: str) -> None:
-        if len(source) > MAX_CHARACTERS:
-            raise DocumentError(
-                f"the subtitles have more than {MAX_CHARACTERS:,} characters", is_too_large=True
-            )
-        check_tags(source.count("<") + source.count("{"), MAX_TAGS)
+        _check_size(source)
         self._line_end = "\r\n" if "\r\n" in source else "\n"
         try:
             self._subtitles = list(srt.parse(_normalized(source)))
         except (srt.SRTParseError, srt.TimestampParseError, OverflowError) as error:
             raise DocumentError(f"the file has subtitles that cannot be read: {error}") from error
-        self._turns = [_turns(subtitle.content.splitlines()) for subtitle in self._subtitles]
-        turns = chain.from_iterable(self._turns)
-        self._translated = limited(turn for turn in turns if is_prose(text_of(turn.spans)))
-        self.texts = [turn.spans for turn in self._translated]
+        self._cues = [_cue(subtitle.content) for subtitle in self._subtitles]
+        self.texts = limited(text for cue in self._cues for text in cue.texts)
 
     def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> str:
         """The file with other texts, one for each of ``texts``."""
-        for turn, spans in zip(self._translated, texts, strict=True):
-            turn.fill(spans)
-        for number, (subtitle, turns) in enumerate(zip(self._subtitles, self._turns, strict=True), 1):
+        remaining = iter(texts)
+        for number, (subtitle, cue) in enumerate(zip(self._subtitles, self._cues, strict=True), 1):
             subtitle.index = subtitle.index or number
-            subtitle.content = "\n".join(line for turn in turns for line in turn.lines)
+            subtitle.content = cue.with_texts(list(islice(remaining, len(cue.texts))))
         return str(srt.compose(self._subtitles, reindex=False, eol=self._line_end))
+
+
+def _check_size(source: str) -> None:
+    if len(source) > MAX_CHARACTERS:
+        raise DocumentError(f"the subtitles have more than {MAX_CHARACTERS:,} characters", is_too_large=True)
+    check_tags(source.count("<") + source.count("{"), MAX_TAGS)
 
 
 def _normalized(source: str) -> str:
@@ -137,20 +138,50 @@ def _normalized(source: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", _SUBTITLE.sub(r"\n\n\1", text[first.start() :])).strip("\n") + "\n"
 
 
-def _turns(lines: Sequence[str]) -> list[_Turn]:
-    """A dialogue's lines by speaker: each begins with a dash."""
-    turns: list[list[str]] = []
-    is_dialogue = any(map(_DASH.match, lines[:1]))
-    for line in filter(None, lines):
-        if not turns or (is_dialogue and _DASH.match(line)):
+def _cue(content: str) -> TextFile:
+    lines = [line.span() for line in _LINE.finditer(content)]
+    return TextFile(content, _turns(content, lines))
+
+
+def web_vtt(source: str) -> TextFile:
+    """WebVTT subtitles; all but the spoken text stays: times, settings, notes, styles.
+
+    Refused if the first line is another one, if it is too long, or has too many tags or texts.
+    """
+    _check_size(source)
+    if not re.match(r"WEBVTT(?![^\s])", source):
+        raise DocumentError("the file has no WebVTT subtitles: its first line is not WEBVTT")
+    cues: list[list[tuple[int, int]]] = []
+    is_spoken = False
+    for line in re.finditer(r"[^\r\n]*(?:\r\n|\r|\n|\Z)", source):
+        if "-->" in line[0]:
+            cues.append([])
+            is_spoken = True
+        elif not line[0].strip():
+            is_spoken = False
+        elif is_spoken:
+            cues[-1].append((line.start(), line.start() + len(line[0].rstrip("\r\n"))))
+    return TextFile(source, chain.from_iterable(_turns(source, lines) for lines in cues))
+
+
+def _turns(source: str, lines: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, _Turn]]:
+    """A dialogue's lines by speaker: each begins with a dash. Takes and gives ranges of the source."""
+    turns: list[list[tuple[int, int]]] = []
+    is_dialogue = False
+    line_end = "\r\n" if "\r\n" in source else "\n"
+    for line in lines:
+        has_dash = _DASH.match(source[slice(*line)]) is not None
+        is_dialogue = is_dialogue or (has_dash and not turns)
+        if not turns or (is_dialogue and has_dash):
             turns.append([])
         turns[-1].append(line)
-    return list(map(_Turn, turns))
+    for turn in turns:
+        yield turn[0][0], turn[-1][1], _Turn([source[slice(*line)] for line in turn], line_end)
 
 
-def _wrapped(text: str, num_lines: int) -> list[str]:
-    """Wrap into at most ``num_lines`` lines of balanced length; tags are not broken."""
-    kept = _KEPT.sub(lambda part: part[0].replace(" ", _NO_BREAK), text)
+def wrapped(text: str, num_lines: int, unbroken: re.Pattern[str]) -> list[str]:
+    """Wrap into at most ``num_lines`` lines of balanced length; some parts are not broken."""
+    kept = unbroken.sub(lambda part: part[0].replace(" ", _NO_BREAK), text)
 
     def lines(width: int) -> list[str]:
         return textwrap.wrap(kept, width, break_long_words=False, break_on_hyphens=False)

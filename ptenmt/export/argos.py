@@ -17,11 +17,12 @@ from pathlib import Path
 
 import sentencepiece
 
-from ptenmt.atomic_files import make_folder, temporary_folder, write_bytes
+from ptenmt.atomic_files import temporary_folder
 from ptenmt.config import Config, DataConfig
-from ptenmt.data.text import TextPreparation, language_name, lowers_typed, spacing
-from ptenmt.errors import ExportError, OutputError
+from ptenmt.data.text import TextPreparation, language_name, lowers_typed
+from ptenmt.errors import ExportError
 from ptenmt.export.card import CARD_FILE, SUMS_FILE, card_text, json_file
+from ptenmt.export.limits import warn_if_lacking
 from ptenmt.model.ctranslate2_model import Quantization, convert
 from ptenmt.runs import versions
 from ptenmt.runs.trained_model import TrainedModel
@@ -30,7 +31,7 @@ from ptenmt.tokenizers.base import clean_text
 from ptenmt.tokenizers.imported import ImportedTokenizer
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 
-ENDING = ".argosmodel"
+_ENDING = ".argosmodel"
 _PACKAGE_VERSION = "1.0"
 _ARGOS_VERSION = "1.9.0"
 _LONGEST_SOURCE = 1024
@@ -53,18 +54,18 @@ _NEIGHBOUR = "q"
 def check_argos(trained: TrainedModel) -> None:
     """Warn if translations will be worse; raises ExportError for a run without shared SentencePiece model."""
     _shared_tokenizer(trained)
-    if (found := spacing(trained.config.data)) != "none":
-        trained.on_warning(
-            f"the corpus separates words and punctuation (data.tokenization {found}), and Argos does not: "
-            "translations will be worse, with spaces before punctuation; better train on plain text, as "
-            "configs/files.yaml does"
-        )
+    warn_if_lacking(trained, "Argos Translate")
 
 
 def _shared_tokenizer(trained: TrainedModel) -> SentencePieceTokenizer | ImportedTokenizer:
     tokenizer, is_shared = trained.tokenizers.source, trained.tokenizers.shared
-    if isinstance(tokenizer, ImportedTokenizer) and not tokenizer.tag:
-        return tokenizer
+    if isinstance(tokenizer, ImportedTokenizer):
+        if not tokenizer.tag:
+            return tokenizer
+        raise ExportError(
+            f"Argos Translate puts no tag before a source, and this run needs {tokenizer.tag}",
+            "export with another --format, such as ctranslate2",
+        )
     if not isinstance(tokenizer, SentencePieceTokenizer) or not is_shared:
         raise ExportError(
             "Argos Translate needs one SentencePiece model for both languages, and this run has "
@@ -75,9 +76,9 @@ def _shared_tokenizer(trained: TrainedModel) -> SentencePieceTokenizer | Importe
 
 
 def package_name(config: Config) -> str:
-    """The name of a package and of the folder in it, such as ``translate-pt_en-1_0``."""
+    """The name of a package's file, such as ``translate-pt_en-1_0.argosmodel``; its folder has no ending."""
     languages = "_".join(config.data.languages)
-    return f"translate-{languages}-{_PACKAGE_VERSION.replace('.', '_')}"
+    return f"translate-{languages}-{_PACKAGE_VERSION.replace('.', '_')}{_ENDING}"
 
 
 def package_files(trained: TrainedModel, quantization: Quantization) -> dict[str, bytes]:
@@ -131,36 +132,25 @@ def _prepared(tokenizer: SentencePieceTokenizer | ImportedTokenizer, data: DataC
     return with_preparation(tokenizer.model, data)
 
 
-def check_replaceable(file: Path) -> None:
-    """Raise OutputError for a folder, and for a file that is not an earlier package."""
-    hint = f"name a new file with --output, such as model{ENDING}"
-    if file.is_dir():
-        raise OutputError(f"{file} is a folder, and an Argos package is a file", hint)
-    if not file.exists():
-        return
-    names: set[str] = set()
-    try:
-        if file.is_file():  # a device may have no end
-            with zipfile.ZipFile(file) as package:
-                names = {name.partition("/")[2] for name in package.namelist()}
-    except (OSError, zipfile.BadZipFile):
-        pass
-    if not {_METADATA, CARD_FILE, SUMS_FILE} <= names:
-        raise OutputError(f"{file} exists and is not an export", hint)
+def is_package(file: Path) -> bool:
+    """Whether a file is an earlier package."""
+    if not file.is_file() or not zipfile.is_zipfile(file):  # a device may have no end
+        return False
+    with zipfile.ZipFile(file) as package:
+        names = {name.partition("/")[2] for name in package.namelist()}
+    return {_METADATA, CARD_FILE, SUMS_FILE} <= names
 
 
-def write_package(file: Path, config: Config, files: Mapping[str, bytes]) -> int:
-    """Write a package, whole or not at all; returns its size in bytes; raises OutputError."""
+def package(config: Config, files: Mapping[str, bytes]) -> bytes:
+    """The content of a package; equal files make equal packages."""
     archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as package:
+    folder = package_name(config).removesuffix(_ENDING)
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as stream:
         for name, content in files.items():
-            # A fixed date, so that equal models make equal packages.
-            entry = zipfile.ZipInfo(f"{package_name(config)}/{name}")
+            entry = zipfile.ZipInfo(f"{folder}/{name}")  # with a fixed date
             entry.external_attr = 0o644 << 16
-            package.writestr(entry, content, zipfile.ZIP_DEFLATED)
-    make_folder(file.parent)
-    write_bytes(file, archive.getvalue())
-    return len(archive.getvalue())
+            stream.writestr(entry, content, zipfile.ZIP_DEFLATED)
+    return archive.getvalue()
 
 
 def with_preparation(model: bytes, data: DataConfig) -> bytes:

@@ -14,11 +14,12 @@ from ptenmt.config import Config
 from ptenmt.errors import ExportError
 from ptenmt.export.argos import with_preparation
 from ptenmt.export.card import json_file
+from ptenmt.export.limits import lacking, never_generated
 from ptenmt.model.layouts import in_hugging_face, in_order, interleaving, variable_shapes
 from ptenmt.model.positions import positional_encoding
 from ptenmt.runs.history import History
 from ptenmt.runs.trained_model import TrainedModel
-from ptenmt.tokenizers import END, PAD, SPECIAL_PIECES, START, UNK
+from ptenmt.tokenizers import END, PAD, SPECIAL_PIECES, START, UNK, suppressed_ids
 from ptenmt.tokenizers.imported import ImportedTokenizer
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 
@@ -32,6 +33,8 @@ def check_hugging_face(trained: TrainedModel) -> None:
     config, tokenizer = trained.config, trained.tokenizers.source
     model, is_imported = config.model, isinstance(tokenizer, ImportedTokenizer)
     even, algorithm = model.d_model // model.num_heads, config.tokenizer.algorithm
+    tag = tokenizer.tag if isinstance(tokenizer, ImportedTokenizer) else ""
+    missing = lacking(config, known=("no_repeat_ngram",))
     is_own = isinstance(tokenizer, SentencePieceTokenizer) and trained.tokenizers.shared
     reasons = {
         f"model.activation={model.activation}": model.activation == "swiglu",
@@ -45,6 +48,9 @@ def check_hugging_face(trained: TrainedModel) -> None:
             is_own or is_imported
         ),
         f"tokenizer.algorithm={algorithm}": is_own and algorithm != "unigram",
+        f"the tag {tag}, which is not like >>por<<,": bool(tag)
+        and not (tag[:2] == ">>" and tag[-2:] == "<<"),
+        missing: bool(missing),
     }
     if wrong := [reason for reason, holds in reasons.items() if holds]:
         raise ExportError(
@@ -57,11 +63,11 @@ def hugging_face_files(trained: TrainedModel) -> dict[str, bytes]:
     config, tokenizer = trained.config, trained.tokenizers.source
     target = trained.tokenizers.target
     size = tokenizer.vocabulary_size
-    rows, pad, end, start, never = np.arange(size), PAD, END, START, [PAD, UNK, START]
+    rows, pad, end, start = np.arange(size), PAD, END, START
     if isinstance(tokenizer, ImportedTokenizer) and isinstance(target, ImportedTokenizer):
         rows = np.array([END, UNK, *range(len(SPECIAL_PIECES), size), START])  # as Marian orders them
         pad = start = len(rows) - 1
-        end, never = 0, [1, pad]
+        end = 0
         files = _marian_tokenizer(tokenizer, target, rows)
     else:
         assert isinstance(tokenizer, SentencePieceTokenizer)
@@ -74,7 +80,8 @@ def hugging_face_files(trained: TrainedModel) -> dict[str, bytes]:
         "length_penalty": config.decoding.length_penalty,
         "early_stopping": True,
         "max_length": config.model.max_positions,
-        "suppress_tokens": never,
+        "no_repeat_ngram_size": config.decoding.no_repeat_ngram,
+        "suppress_tokens": np.flatnonzero(np.isin(rows, never_generated(trained))).tolist(),
         "renormalize_logits": True,
         "forced_eos_token_id": None,
         **special,
@@ -83,7 +90,7 @@ def hugging_face_files(trained: TrainedModel) -> dict[str, bytes]:
         **files,
         "config.json": json_file(_model_config(config, len(rows)) | special | {"forced_eos_token_id": None}),
         "generation_config.json": json_file(generation),
-        "model.safetensors": _weights(trained, rows, never),
+        "model.safetensors": _weights(trained, rows),
     }
 
 
@@ -139,7 +146,7 @@ def _model_config(config: Config, size: int) -> dict[str, Any]:
     return facts
 
 
-def _weights(trained: TrainedModel, rows: np.ndarray, never: list[int]) -> bytes:
+def _weights(trained: TrainedModel, rows: np.ndarray) -> bytes:
     """``model.safetensors``: the vocabulary in the order of ``rows``, ptenmt's ids."""
     from safetensors.numpy import save
 
@@ -147,7 +154,7 @@ def _weights(trained: TrainedModel, rows: np.ndarray, never: list[int]) -> bytes
     weights = {path.partition("/")[2]: array for path, array in trained.weights.items()}
     weights["encoder/embedding/tokens/embeddings"] = weights["encoder/embedding/tokens/embeddings"][rows]
     weights["final/bias"] = weights["final/bias"][rows]
-    weights["final/bias"][never] = _NEVER
+    weights["final/bias"][np.isin(rows, suppressed_ids(trained.config.tokenizer))] = _NEVER
     arrays = {}
     for path, _ in variable_shapes(trained.config.model, trained.tokenizers.vocabulary_sizes):
         place, array = in_hugging_face(path), in_order(path, weights[path], order)

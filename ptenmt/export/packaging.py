@@ -4,7 +4,7 @@ import importlib.util
 import json
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
@@ -17,11 +17,13 @@ from ptenmt.atomic_files import (
     temporary_folder,
     write_bytes,
 )
+from ptenmt.config import Config
 from ptenmt.config.loading import dump_config, without_paths
 from ptenmt.errors import ExportError, OutputError
 from ptenmt.export import argos, web_page
 from ptenmt.export.card import SUMS_FILE, card_text, json_file, model_card, with_card
 from ptenmt.export.huggingface import check_hugging_face, hugging_face_files, metadata
+from ptenmt.export.limits import SEARCH_OPTIONS, warn_if_lacking
 from ptenmt.model.ctranslate2_model import Quantization, check_ctranslate2, convert
 from ptenmt.runs import Choice, Run
 from ptenmt.runs.trained_model import TrainedModel
@@ -34,6 +36,34 @@ Format = Literal["ctranslate2", "savedmodel", "argos", "huggingface", "web", "we
 framework."""
 
 _MARKER = "export.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _File:
+    """A format of exports that are one file."""
+
+    noun: str
+    name: Callable[[Config], str]
+    """The default name."""
+    content: Callable[[TrainedModel, Mapping[str, bytes], str], bytes]
+    """What is in it, made of a model's files and the card."""
+    is_export: Callable[[Path], bool]
+
+
+_FILES: Mapping[Format, _File] = {
+    "argos": _File(
+        noun="an Argos package",
+        name=argos.package_name,
+        content=lambda trained, files, card: argos.package(trained.config, with_card(files, card)),
+        is_export=argos.is_package,
+    ),
+    "web": _File(
+        noun="a web page",
+        name=web_page.page_name,
+        content=lambda trained, _files, card: web_page.web_page(trained, card),
+        is_export=web_page.is_page,
+    ),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,12 +120,7 @@ def export_model(
     trained = TrainedModel.load(run, checkpoint=checkpoint, task="translation", on_warning=on_warning)
     _check_model(trained, format)
     path = Path(output).expanduser() if output is not None else _default_path(trained, format, checkpoint)
-    if format == "argos":
-        argos.check_replaceable(path)
-    elif format == "web":
-        web_page.check_replaceable(path)
-    else:
-        _check_replaceable(path, format)
+    _check_replaceable(path, format)
     check_writable(path)
     started = time.perf_counter()
     chosen: Quantization = quantization or "int8"
@@ -111,23 +136,18 @@ def export_model(
 def _default_path(trained: TrainedModel, form: Format, checkpoint: Choice) -> Path:
     folder = Path() if trained.run.is_bundled else trained.run.path
     path = folder / "export" / (form if checkpoint == "best" else f"{form}-{checkpoint}")
-    if form == "argos":
-        return path / (argos.package_name(trained.config) + argos.ENDING)
-    if form == "web":
-        return path / f"{'-'.join(trained.config.data.languages)}.html"
-    return path
+    return path / _FILES[form].name(trained.config) if form in _FILES else path
 
 
 def _write(path: Path, trained: TrainedModel, form: Format, quantization: Quantization) -> int:
     """Write an export, whole or not at all; returns its size in bytes."""
-    if form == "web":
-        page = web_page.web_page(trained, path.name).encode()
+    files, card = _files(trained, form, quantization, path.name)
+    if form in _FILES:
+        content = _FILES[form].content(trained, files, card)
         make_folder(path.parent)
-        write_bytes(path, page)
-        return len(page)
-    files = _files(trained, form, quantization, path.name)
-    if form == "argos":
-        return argos.write_package(path, trained.config, files)
+        write_bytes(path, content)
+        return len(content)
+    files = with_card(files, card)
     with output_errors(f"write {path}"), folder_written_whole(path) as new:
         for name, content in files.items():
             (new / name).parent.mkdir(parents=True, exist_ok=True)
@@ -157,10 +177,15 @@ def _check_model(trained: TrainedModel, form: Format) -> None:
         web_page.check_web(trained)
     if form in ("ctranslate2", "argos"):
         check_ctranslate2(trained.config.model)
+    if form == "ctranslate2":
+        warn_if_lacking(trained, "CTranslate2", SEARCH_OPTIONS)
 
 
-def _files(trained: TrainedModel, form: Format, quantization: Quantization, name: str) -> dict[str, bytes]:
-    """All files of an export by their paths; ``name`` is its folder or file, for the usage in the card."""
+def _files(
+    trained: TrainedModel, form: Format, quantization: Quantization, name: str
+) -> tuple[dict[str, bytes], str]:
+    """The files of an export by their paths, and its card; ``name``: of its folder or file, for the usage."""
+    files: dict[str, bytes] = {}
     extra = head = ""
     if form == "argos":
         files = argos.package_files(trained, quantization)
@@ -172,32 +197,39 @@ def _files(trained: TrainedModel, form: Format, quantization: Quantization, name
         from ptenmt.export.savedmodel import savedmodel_files
 
         files = savedmodel_files(trained)
-    else:
+    elif form == "ctranslate2":
         model, weights, layer = trained.config.model, trained.weights, trained.alignment_layer
-        identity = trained.info.checksum, quantization
-        files = convert(model, weights, trained.tokenizers, *identity, alignment_layer=layer).files
+        identity, ids = (trained.info.checksum, quantization), trained.output_ids
+        files = convert(
+            model, weights, trained.tokenizers, *identity, alignment_layer=layer, output_ids=ids
+        ).files
         files = {**files, **_tokenizer_files(trained)}
     source, target = trained.config.data.languages
+    tokenizer = trained.tokenizers.source
+    tag = tokenizer.tag if isinstance(tokenizer, ImportedTokenizer) else ""
     usage = card_text(
         f"{form}.md",
         name=name,
         source=source,
         target=target,
+        tag=tag,
         marks=trained.config.model.source_marks,
         epsilon=trained.config.model.norm_epsilon,
+        files=files,
         spm=[file for file in files if file.endswith((".model", ".spm"))],
     )
-    if form != "argos":
+    if form not in _FILES:
         made = {
             "format": form,
             "weights": trained.info.label,
             "checksum": trained.info.checksum,
             "languages": [source, target],
             "source_marks": trained.config.model.source_marks,
+            **({"tag": tag} if tag else {}),
             **trained.run.exported_facts(),
         }
         files = {**files, _MARKER: json_file(made)}
-    return with_card(files, head + model_card(trained, usage, extra=extra))
+    return files, head + model_card(trained, usage, extra=extra)
 
 
 def _tokenizer_files(trained: TrainedModel) -> dict[str, bytes]:
@@ -238,21 +270,27 @@ def _weights_files(trained: TrainedModel) -> dict[str, bytes]:
     return files
 
 
-def _check_replaceable(folder: Path, form: Format) -> None:
-    """Raise OutputError for anything but a new or empty folder, or an earlier export of the same format."""
-    hint = "choose another folder with --output"
-    if folder.exists() and not folder.is_dir():
-        raise OutputError(f"{folder} is not a folder", hint)
-    found = {file.name for file in folder.iterdir()} if folder.exists() else set()
+def _check_replaceable(path: Path, form: Format) -> None:
+    """Raise OutputError for anything but a new path, an empty folder, or an export of the same format."""
+    file, hint = _FILES.get(form), "choose another path with --output"
+    if file and path.is_dir():
+        raise OutputError(f"{path} is a folder, and {file.noun} is a file", hint)
+    if file and path.exists() and not file.is_export(path):
+        raise OutputError(f"{path} exists and is not an export", hint)
+    if file or not path.exists():
+        return
+    if not path.is_dir():
+        raise OutputError(f"{path} is not a folder", hint)
+    found = {file.name for file in path.iterdir()}
     if not found:
         return
     try:
-        there = json.loads((folder / _MARKER).read_text(encoding="utf-8"))["format"]
-        sums = (folder / SUMS_FILE).read_text(encoding="utf-8").splitlines()
+        there = json.loads((path / _MARKER).read_text(encoding="utf-8"))["format"]
+        sums = (path / SUMS_FILE).read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise OutputError(f"{folder} is not empty and not an export", hint) from error
+        raise OutputError(f"{path} is not empty and not an export", hint) from error
     if there != form:
-        raise OutputError(f"{folder} holds an export in the format {there}, not {form}", hint)
+        raise OutputError(f"{path} holds an export in the format {there}, not {form}", hint)
     known = {line.partition("  ")[2].partition("/")[0] for line in sums} | {SUMS_FILE}
     if others := found - known:
-        raise OutputError(f"{folder} holds a file that is not part of the export: {min(others)}", hint)
+        raise OutputError(f"{path} holds a file that is not part of the export: {min(others)}", hint)

@@ -14,20 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from ptenmt.config import DecodingConfig
-from ptenmt.data.text import spacing
-from ptenmt.errors import ExportError, OutputError
-from ptenmt.export.card import card_text, model_card
+from ptenmt.config import Config
+from ptenmt.errors import ExportError
+from ptenmt.export.limits import lacking, never_generated
 from ptenmt.model.ctranslate2_model import why_not_ctranslate2
 from ptenmt.runs.trained_model import TrainedModel
-from ptenmt.tokenizers import suppressed_ids
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 
 _STYLES = ("style", "panes", "inside")
 _MARK = b'<meta name="generator" content="ptenmt export --format web">'
 _IMPORT = re.compile(r'from "\./(.+?)\.js";$', re.MULTILINE)
 _MODULE_SYNTAX = re.compile(r"^import .*\n|^export ", re.MULTILINE)
-_NOT_SEARCHED = ("coverage_penalty", "repetition_penalty", "no_repeat_ngram", "top_k")
 
 
 def check_web(trained: TrainedModel) -> None:
@@ -38,26 +35,25 @@ def check_web(trained: TrainedModel) -> None:
         reason = (
             f"a web page has no tokenizer.kind={kind} with tokenizer.algorithm={config.tokenizer.algorithm}"
         )
-    elif spacing(config.data) != "none":
-        reason = f"a web page has no data.tokenization={spacing(config.data)}"
-    for name in _NOT_SEARCHED:
-        if (value := getattr(config.decoding, name)) != getattr(DecodingConfig(), name):
-            reason = f"a web page has no decoding.{name}={value}"
+    elif missing := lacking(config):
+        reason = f"a web page has no {missing}"
     if reason:
         raise ExportError(reason, "export with another --format, such as ctranslate2")
 
 
-def check_replaceable(file: Path) -> None:
-    """Raise OutputError for a folder, and for a file that is not an earlier page."""
-    hint = "name a new file with --output, such as translator.html"
-    if file.is_dir():
-        raise OutputError(f"{file} is a folder, and a web page is a file", hint)
-    if file.exists() and _MARK not in file.read_bytes()[:4096]:
-        raise OutputError(f"{file} exists and is not an export", hint)
+def page_name(config: Config) -> str:
+    """The name of a page's file, such as ``pt-en.html``."""
+    return f"{'-'.join(config.data.languages)}.html"
 
 
-def web_page(trained: TrainedModel, name: str) -> str:
-    """The page, a file of this name, for a run that ``check_web`` accepts."""
+def is_page(file: Path) -> bool:
+    """Whether a file is an earlier page."""
+    with file.open("rb") as stream:
+        return _MARK in stream.read(4096)
+
+
+def web_page(trained: TrainedModel, card: str) -> bytes:
+    """The page with a model card in Markdown, for a run that ``check_web`` accepts."""
     from jinja2 import Template
 
     facts, arrays = model_parts(trained)
@@ -77,9 +73,9 @@ def web_page(trained: TrainedModel, name: str) -> str:
         beam_size=trained.config.decoding.beam_size,
         inside=_shared_element("section", "view-inside"),
         keys=_shared_element("details", "keys"),
-        card=_html(model_card(trained, card_text("web.md", name=name))),
+        card=_html(card),
     )
-    return page
+    return page.encode()
 
 
 def joined(name: str) -> str:
@@ -145,8 +141,6 @@ def model_parts(trained: TrainedModel) -> tuple[dict[str, Any], bytes]:
         if array.ndim:
             index[name] = [len(content), *array.shape]
             content += array.tobytes()
-    target_ids = set(range(pair.target.vocabulary_size))
-    never = set(suppressed_ids(config.tokenizer)) | (target_ids - set(trained.output_ids or target_ids))
     stacks = {name: getattr(config.model, name) for name in ("num_encoder_layers", "num_decoder_layers")}
     facts = {
         "languages": config.data.languages,
@@ -156,7 +150,7 @@ def model_parts(trained: TrainedModel) -> tuple[dict[str, Any], bytes]:
         "model": asdict(config.model) | stacks,
         "alignment_layer": trained.alignment_layer,
         "decoding": asdict(config.decoding),
-        "never": sorted(never),
+        "never": never_generated(trained),
         "index": index,
         "aliases": {name: value for name, value in values.items() if isinstance(value, str)},
     }

@@ -42,6 +42,8 @@ class Span:
     """What stands in the translation in its place; None: what the model writes."""
     is_attached: bool = False
     """Whether what is removed has no space before it."""
+    is_term: bool = False
+    """Whether a glossary gave the target, be it that of a number."""
 
     @property
     def is_removed(self) -> bool:
@@ -68,7 +70,7 @@ def source_text(sentence: str, spans: Sequence[Span]) -> tuple[str, list[Span]]:
     for span in spans:
         begin, end, target = span.begin, span.end, span.target
         if not span.source and begin < end:
-            if sentence[begin - 1 : begin] + sentence[end : end + 1] in _BRACKETS:
+            if begin > copied and sentence[begin - 1] + sentence[end : end + 1] in _BRACKETS:
                 begin, end = begin - 1, end + 1
                 target = f"{sentence[begin]}{target}{sentence[end - 1]}"
             text += sentence[copied:begin]

@@ -7,7 +7,7 @@ import docx
 import pytest
 
 from ptenmt.cli.translate import DOCUMENTS
-from ptenmt.documents import FORMATS
+from ptenmt.documents import FORMATS, translate_document
 
 pytestmark = pytest.mark.usefixtures("beside")
 
@@ -52,7 +52,7 @@ def test_what_cannot_be_translated_is_said_before_anything_is(ptenmt, tmp_path: 
             "translate", "--run", "tiny", *map(str, files), "--output-dir", str(tmp_path / folder), code=1
         ).stderr
 
-    assert "files of type .pdf are not supported: .txt, .html" in error(page, paper)
+    assert "files of type .pdf are not supported: .txt, .md" in error(page, paper)
     assert "no file " in error(tmp_path / "none.docx")
     assert "would be replaced by its translation" in error(page, folder=".")
     assert "two of the documents have the same name" in error(page, tmp_path / "other" / "page.html")
@@ -67,3 +67,60 @@ def test_a_document_is_no_lines(ptenmt, tmp_path: Path) -> None:
     stderr = ptenmt("translate", "--run", "tiny", "--input", str(tmp_path / "d.docx"), code=1).stderr
     assert "d.docx is a document, not lines of text" in stderr
     assert {*FORMATS} == {*DOCUMENTS, ".txt"} - {".htm"}
+
+
+def write_documents(folder: Path) -> list[str]:
+    contents = {
+        "a.md": "# o *gato* come hoje .\n\n```\no rei\n```\n",
+        "b.json": '{"o rei": "o rei canta aqui ."}\n',
+        "c.po": 'msgid "o gato dorme agora ."\nmsgstr ""\n',
+        "d.vtt": "WEBVTT\n\n00:01.000 --> 00:02.000\no gato come hoje .\n",
+    }
+    for name, content in contents.items():
+        (folder / name).write_text(content, encoding="utf-8")
+    return [str(folder / name) for name in contents]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+def test_an_interrupted_run_over_documents_resumes(ptenmt, tmp_path: Path, monkeypatch) -> None:
+    names, whole, folder = write_documents(tmp_path), tmp_path / "whole", tmp_path / "en"
+    ptenmt("translate", "--run", "tiny", *names, "--output-dir", str(whole))
+    assert sorted(contents(whole)) == ["a.md", "b.json", "c.po", "d.vtt"]
+    command = ("translate", "--run", "tiny", *names, "--output-dir", str(folder))
+
+    def translate_two(translator, name, *others):
+        if name == "c.po":
+            raise KeyboardInterrupt
+        return translate_document(translator, name, *others)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("ptenmt.cli.documents.translate_document", translate_two)
+        answer = ptenmt(*command, code=130)
+    assert "stopped: 2 documents saved; resume with\n  ptenmt translate --resume --run" in answer.stderr
+    assert sorted(contents(folder)) == [".ptenmt-documents.json", "a.md", "b.json"]
+
+    other = ptenmt(*command, "--resume", "--beam-size", "2", code=1).stderr
+    assert f"--resume: {folder} was started with another model or other options" in other
+    (folder / "b.json").write_text("changed")
+    answer = ptenmt(*command, "--resume")
+    assert answer.stderr.count("translated before") == 1
+    assert contents(folder) == contents(whole)
+    answer = ptenmt(*command, "--resume")
+    assert answer.stderr.startswith(f"nothing to resume in {folder}: starting from the first document\n")
+    assert contents(folder) == contents(whole)
+
+
+def test_what_an_interrupted_run_left_is_read_with_care(ptenmt, tmp_path: Path) -> None:
+    names, folder = write_documents(tmp_path), tmp_path / "en"
+    folder.mkdir()
+    record = folder / ".ptenmt-documents.json"
+    command = ("translate", "--run", "tiny", *names, "--output-dir", str(folder))
+    for damaged in ("", "[]", '{"facts": 1}'):
+        record.write_text(damaged)
+        error = ptenmt(*command, "--resume", code=1).stderr
+        assert error.startswith(f"error: --resume: {record} is damaged\n  leave out --resume to start")
+    assert "left by an interrupted run, is replaced" in ptenmt(*command).stderr
+    assert not record.exists()

@@ -132,7 +132,7 @@ def test_a_tokenized_corpus_is_a_warning(own_run: Run, tmp_path: Path):
     own_run.write(replace(own_run.config(), data=DataConfig(source="tfds")), own_run.facts())
     warnings: list[str] = []
     export_model(own_run, format="argos", output=tmp_path / "new.argosmodel", on_warning=warnings.append)
-    assert [line for line in warnings if "separates words and punctuation (data.tokenization given)" in line]
+    assert [line for line in warnings if "Argos Translate has no data.tokenization=given" in line]
 
 
 def test_existing_files_are_kept(plain_run: Run, tmp_path: Path):

@@ -1,6 +1,7 @@
 """Folders for Hugging Face's transformers."""
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,39 +15,46 @@ import pytest
 import safetensors.numpy
 import tokenizers
 import yaml
-from untrained_runs import MODEL, PAIRS
+from untrained_runs import DECODING, MODEL, PAIRS
 
 from ptenmt import export_model
-from ptenmt.config import TokenizerConfig
+from ptenmt.config import DataConfig, DecodingConfig, TokenizerConfig
 from ptenmt.errors import ExportError
 from ptenmt.importing.run import import_model
+from ptenmt.model.ctranslate2_model import convert
 from ptenmt.runs import Run
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.translation import Translator
+from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 
 TEXTS = [source for source, _ in PAIRS] + ["  Dois  gatos e o cão de Coimbra, 3 ſ. "]
 IMPORTED = Path(__file__).parents[1] / "importing" / "marian" / "huggingface"
 TIED = replace(MODEL, tied_embeddings="all")
 
 
-@pytest.fixture(scope="module", params=["pre", "post"])
+@pytest.fixture(scope="module", params=[("pre", 0), ("post", 2)])
 def tied(request: pytest.FixtureRequest, make_run: Callable[..., Run]) -> Run:
+    norm, no_repeat_ngram = request.param
     tokenizer = TokenizerConfig(kind="sentencepiece", shared=True)
-    model = replace(TIED, norm=request.param, activation="gelu")
-    return make_run("sentencepiece", shared=True, tokenizer=tokenizer, model=model)
+    model = replace(TIED, norm=norm, activation="gelu")
+    decoding = replace(DECODING, no_repeat_ngram=no_repeat_ngram)
+    return make_run("sentencepiece", shared=True, tokenizer=tokenizer, model=model, decoding=decoding)
 
 
 def translations(run: Run, texts: list[str], beams: int) -> list[str]:
+    """By CTranslate2 in float32, which has all options of the search."""
+    trained = TrainedModel.load(run)
+    converted = convert(trained.config.model, trained.weights, trained.tokenizers, "", "float32")
+    engine = CTranslate2Engine(converted, trained.tokenizers, with_unknown=False, threads=1)
     options = {"beam_size": beams, "max_length": 30, "split_sentences": False, "safeguards": False}
-    return [
-        each.raw for each in Translator.load(run, engine="keras").with_options(**options).translate(texts)
-    ]
+    translator = Translator(engine, trained.tokenizers, trained.config).with_options(**options)
+    return [each.raw for each in translator.translate(texts)]
 
 
 def test_its_tokenizer_gives_the_runs_ids(tied: Run, tmp_path: Path):
     folder = export_model(tied, format="huggingface", output=tmp_path / "new").path
     tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
-    expected, _ = Translator.load(tied, engine="keras").encoder.sources(TEXTS)
+    expected, _ = Translator.load(tied).encoder.sources(TEXTS)
     assert [tokenizer.encode(text).ids for text in TEXTS] == expected
     assert tokenizer.decode(expected[0]) == TEXTS[0]
 
@@ -92,6 +100,38 @@ def test_an_imported_model_is_as_it_was(tmp_path: Path):
     assert "licence: cc-by-4.0" in (folder / "README.md").read_text(encoding="utf-8")
 
 
+def test_tokens_that_search_never_generates_are_suppressed(tied: Run, tmp_path: Path):
+    run = Run(Path(shutil.copytree(tied.path, tmp_path / "run")))
+    run.record_output_ids({3, 5, *range(8, 130)})
+    folder = export_model(run, format="huggingface", output=tmp_path / "new").path
+    generation = json.loads((folder / "generation_config.json").read_text())
+    assert generation["suppress_tokens"] == [0, 1, 2, 4, 6, 7]
+
+
+WITH_MOSES = DataConfig(source="files", path="pairs.tsv", tokenization="moses")
+
+
+@pytest.mark.parametrize(
+    ("sections", "reason"),
+    [
+        ({"decoding": DecodingConfig(repetition_penalty=1.5)}, "decoding.repetition_penalty=1.5"),
+        ({"decoding": DecodingConfig(coverage_penalty=0.2)}, "decoding.coverage_penalty=0.2"),
+        ({"data": WITH_MOSES}, "data.tokenization=moses"),
+    ],
+)
+def test_what_its_search_cannot_express_is_refused(
+    sections: dict[str, Any], reason: str, make_run: Callable[..., Run], tmp_path: Path
+):
+    run = make_run("sentencepiece", shared=True, model=TIED, **sections)
+    with pytest.raises(ExportError, match=f"no class of transformers has {reason}"):
+        export_model(run, format="huggingface", output=tmp_path / "new")
+    warnings: list[str] = []
+    export_model(run, output=tmp_path / "ctranslate2", on_warning=warnings.append)
+    assert bool(warnings) == ("data" in sections)
+    export_model(run, format="argos", output=tmp_path / "new.argosmodel", on_warning=warnings.append)
+    assert warnings[-1].startswith(f"Argos Translate has no {reason}")
+
+
 @pytest.mark.parametrize(
     ("kind", "shared", "model", "reason"),
     [
@@ -127,7 +167,7 @@ def test_transformers_computes_the_same(tied: Run, tmp_path: Path, pytestconfig:
     found = by_transformers(pytestconfig, folder, TEXTS)
     is_pre = tied.config().model.norm == "pre"
     assert found["class"] == ("PegasusForConditionalGeneration" if is_pre else "MarianMTModel")
-    expected, _ = Translator.load(tied, engine="keras").encoder.sources(TEXTS)
+    expected, _ = Translator.load(tied).encoder.sources(TEXTS)
     assert found["ids"] == expected
     longest, fed = max(map(len, expected)), np.array(found["fed"])
     fed[:, 0] = 2

@@ -19,6 +19,7 @@ from opus_files import write_opus
 from ptenmt import export_model
 from ptenmt.config import DecodingConfig
 from ptenmt.errors import ExportError, ModelImportError, PtenmtError, RunError, TokenizerError
+from ptenmt.export.packaging import Format
 from ptenmt.importing.run import import_model
 from ptenmt.model.ctranslate2_model import convert
 from ptenmt.model.layouts import in_hugging_face, variable_shapes
@@ -234,10 +235,34 @@ def test_the_forms_of_a_model_are_one_run(tmp_path: Path):
     )
 
 
-def test_a_tag_stands_before_every_source(tmp_path: Path):
-    folder = Path(shutil.copytree(MODEL, tmp_path / "model"))
+def with_tag(folder: Path) -> Path:
+    """A model that knows the tag ``>>por<<``."""
+    shutil.copytree(MODEL, folder)
     text = (folder / "vocab.json").read_text(encoding="utf-8")
     (folder / "vocab.json").write_text(text.replace('"\\u2581"', '">>por<<"').replace('"▁"', '">>por<<"'))
+    return folder
+
+
+@pytest.mark.parametrize("form", ["huggingface", "ctranslate2"])
+def test_exports_keep_the_tag(form: Format, tmp_path: Path):
+    run = import_model(with_tag(tmp_path / "model"), tmp_path / "run", tag=">>por<<")
+    folder = export_model(run, format=form, output=tmp_path / "export").path
+    assert ">>por<<" in (folder / "README.md").read_text(encoding="utf-8")
+    again = import_model(folder, tmp_path / "again")
+    ids = [TrainedModel.load(each).tokenizers.source.encode(["Ba di."]) for each in (run, again)]
+    assert ids[0] == ids[1]
+    texts = Comparison.of(import_model(MODEL, tmp_path / "plain")).texts
+    found, expected = (
+        [each.raw for each in Translator.load(one).with_options(safeguards=False).translate(texts)]
+        for one in (again, run)
+    )
+    assert found == expected
+    with pytest.raises(ExportError, match="puts no tag before a source, and this run needs >>por<<"):
+        export_model(run, format="argos", output=tmp_path / "new.argosmodel")
+
+
+def test_a_tag_stands_before_every_source(tmp_path: Path):
+    folder = with_tag(tmp_path / "model")
     run = import_model(folder, tmp_path / "run", tag=">>por<<")
     tokenizer = TrainedModel.load(run).tokenizers.source
     plain = TrainedModel.load(import_model(folder, tmp_path / "plain")).tokenizers.source

@@ -10,7 +10,7 @@ from test_marian import Comparison
 
 from ptenmt.importing.run import import_model
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:the .* language is not stated")]
 
 
 @pytest.fixture(scope="session")

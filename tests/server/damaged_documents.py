@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 
 from lxml import etree
+from test_document_formats import JSON, KEPT_IN_MARKDOWN, MARKDOWN, PO, VTT, XLIFF, YAML
 
 from ptenmt.documents import read_document
 from ptenmt.errors import DocumentError
@@ -152,6 +153,12 @@ MAKERS: dict[str, Callable[[random.Random], bytes]] = {
     ".odt": lambda chance: _damaged_archive(chance, _ODT, tuple(_ODT)),
     ".html": lambda chance: _damaged(_PAGE.encode(), chance),
     ".srt": lambda chance: _damaged(_SUBTITLES.encode(), chance),
+    ".md": lambda chance: _damaged((KEPT_IN_MARKDOWN + MARKDOWN).encode(), chance),
+    ".vtt": lambda chance: _damaged(VTT.encode(), chance),
+    ".po": lambda chance: _damaged(PO.encode(), chance),
+    ".xliff": lambda chance: _damaged(XLIFF.encode(), chance),
+    ".json": lambda chance: _damaged(JSON.encode(), chance),
+    ".yaml": lambda chance: _damaged(YAML.encode(), chance),
 }
 
 

@@ -12,7 +12,9 @@ COUNT = 60
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="memory and time are bounded as Unix does it")
-@pytest.mark.parametrize("ending", [".docx", ".html", ".srt", ".odt", ".epub"])
+@pytest.mark.parametrize(
+    "ending", [".docx", ".html", ".srt", ".odt", ".epub", ".md", ".vtt", ".po", ".xliff", ".json", ".yaml"]
+)
 def test_whatever_is_damaged_by_chance_does_no_harm(ending: str) -> None:
     completed = subprocess.run(
         [sys.executable, "-X", "faulthandler", str(SCRIPT), ending, str(COUNT)],

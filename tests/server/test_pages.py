@@ -47,7 +47,7 @@ def test_the_page_has_one_script_without_imports(served) -> None:
     script = requests.get(f"{served.url}/{name}", timeout=120).text
     assert not re.search(r"^(import|export)\b", script, re.MULTILINE)
     defined = re.findall(r"^(?:async )?(?:const|let|function|class) (\w+)", script, re.MULTILINE)
-    assert {"say", "Page"} < set(defined)
+    assert {"say", "TranslationPage"} < set(defined)
     assert len(defined) == len(set(defined))
 
 

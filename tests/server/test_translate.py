@@ -7,6 +7,7 @@ import pytest
 import requests
 from libretranslatepy import LibreTranslateAPI
 
+from ptenmt.documents import FORMATS
 from ptenmt.translation.confidence import Calibration
 from ptenmt.translation.safeguards.glossary import Glossary
 
@@ -223,7 +224,7 @@ def test_settings_are_what_a_page_needs(serve) -> None:
         settings = requests.get(f"{served.url}/frontend/settings", timeout=120).json()
     assert (settings["charLimit"], settings["sentenceLimit"]) == (123, 45)
     assert settings["keyRequired"] is False
-    assert settings["supportedFilesFormat"] == [".txt", ".html", ".srt", ".docx", ".odt", ".pptx", ".epub"]
+    assert settings["supportedFilesFormat"] == list(FORMATS)
     assert settings["language"]["source"] == {"code": "pt", "name": "Portuguese"}
 
 
@@ -243,6 +244,25 @@ def test_a_document_is_translated_and_fetched(served) -> None:
     assert fetched.content.decode() == "O GATO\r\n\r\n  A MÃE \n"
     assert fetched.headers["content-disposition"] == "attachment; filename*=UTF-8''o-meu-gato.en.txt"
     assert upload(served, "x.html", HTML.encode(), source="auto").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "translated"),
+    [
+        ("a.md", "# o gato\n\n```\no rei\n```\n", "# O GATO\n\n```\no rei\n```\n"),
+        (
+            "a.vtt",
+            "WEBVTT\n\n00:01.000 --> 00:02.000\no gato\n",
+            "WEBVTT\n\n00:01.000 --> 00:02.000\nO GATO\n",
+        ),
+        ("a.po", 'msgid "o gato"\nmsgstr ""\n', 'msgid "o gato"\nmsgstr "O GATO"\n'),
+        ("a.json", '{"o rei": "o gato"}', '{"o rei": "O GATO"}'),
+        ("a.yml", "rei: o gato # rei\n", "rei: O GATO # rei\n"),
+    ],
+)
+def test_documents_of_programs_and_pages(served, name: str, content: str, translated: str) -> None:
+    answer = upload(served, name, content.encode())
+    assert requests.get(answer.json()["translatedFileUrl"], timeout=120).text == translated
 
 
 def test_blank_lines_are_neither_translated_nor_lost(served) -> None:
@@ -275,10 +295,15 @@ def zipped(kinds: str = KINDS, **files: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("name", "content", "status", "message"),
     [
-        ("x.pdf", b"%PDF", 400, "files of type .pdf are not supported"),
+        ("x.pdf", b"%PDF", 400, "save it as .docx or .txt first: a PDF has no paragraphs"),
         ("x", b"", 400, "files of type (none)"),
         ("x.txt", b"o\0l\xe1", 400, "not UTF-8: byte 3"),
         ("x.srt", b"o gato", 400, "has no subtitles"),
+        ("x.vtt", b"o gato", 400, "its first line is not WEBVTT"),
+        ("x.po", b"o gato", 400, "line 1 is none of a gettext catalogue"),
+        ("x.xlf", b"<a/>", 400, "the file is not XLIFF"),
+        ("x.json", b"{", 400, "the file is not JSON"),
+        ("x.yml", b"a: [", 400, "the file is not YAML"),
         ("x.docx", b"PK nonsense", 400, "not a Word document"),
         ("x.docx", zipped(""), 400, "not a Word document"),
         ("x.docx", zipped("<Types/>"), 400, "not a Word document"),

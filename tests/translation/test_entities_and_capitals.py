@@ -103,6 +103,20 @@ def test_every_entity_is_there_exactly_once(make, share: float, script: Callable
         assert [text.count(entity) for entity in entities] == [1] * len(entities), (sentence, text)
 
 
+def test_an_entity_between_two_words_separates_them_and_one_at_the_end_does_not(make) -> None:
+    for typed, seen in [
+        ("Ela vê o gato😀", "Ela vê o gato"),
+        ("Ela vê o gato😀e vê o rei", "Ela vê o gato e vê o rei"),
+        ("😀ela vê o gato", "ela vê o gato"),
+    ]:
+        translator = make(WITHOUT, lambda text: [text])
+        assert translate(translator, typed).text == typed
+        assert translator.engine.seen == [seen]
+    translator = make(WITH, lambda text: [text.replace("gato", "cat")])
+    assert translate(translator, "Ela vê o gato😀").text == "Ela vê o cat😀"
+    assert translator.engine.seen[0] == "Ela vê o gato❶"
+
+
 def test_the_best_hypothesis_with_all_entities_is_taken(make) -> None:
     def script(text: str) -> list[str]:
         return ["Não.", "A ❶ ❶.", "A ❶ e.", "Ela ❶."] if "❶" in text else ["sem"]
@@ -291,6 +305,14 @@ def test_an_entity_that_stands_in_the_target_prefix_is_there_once(make) -> None:
         translator = make(share, lambda _text: ["See {name} now."])
         (translation,) = translator.translate("Veja {name} agora.", prefix="See {name}")
         assert translation.text == "See {name} now."
+
+
+def test_a_text_in_the_target_language_is_translated_after_a_prefix(make) -> None:
+    translator = make(WITHOUT, lambda _text: ["See the cat."])
+    text = "The cat has no time for this."
+    assert [each.text for each in translator.translate(text)] == [text]
+    (translation,) = translator.translate(text, prefix="See")
+    assert (translation.text, translation.detected) == ("See the cat.", "en")
 
 
 @pytest.mark.parametrize("rest", ["tempo", "25/7", ""])

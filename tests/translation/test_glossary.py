@@ -137,6 +137,7 @@ def test_terms_go_with_entities_and_capitals() -> None:
     ]
     numbers = translator({"42": "forty-two", "5": "five"}, lambda text: [text.replace("42 ", "3 ")])
     assert numbers.translate("Tem 42 e 42,5 e 5%.")[0].text == "Tem forty-two e 42.5 e 5%."
+    assert numbers.translate("O CÃO VÊ 5 GATOS.")[0].text == "O CÃO VÊ FIVE GATOS."
     product = translator({"cão 25": "Dog 25", "NÃO-19": "NO-19"})
     assert product.translate("O cão 25 NÃO-19 vê 25.")[0].text == "O Dog 25 NO-19 vê 25."
 

@@ -29,6 +29,14 @@ from ptenmt.translation.safeguards.quantities import quantities
         ("São 2 a 3 e 5 a cada dia, 3 mais 4 gatos.", []),
         ("Mil obrigados! Ele civil, o Vi e a IC.", []),
         ("O SÉCULO XX ACABOU.", []),
+        ("A festa foi no 25 de dezembro, no 5.º andar, no 1º lugar. No 3 e no 2.", []),
+        ("A Lei N.º 7, o n° 8 e os n.os 9.", ["No. 7", "No. 8"]),
+        ("Espere até 48 h, até 12 h. Às 25 h, às 99h; das 24 h.", []),
+        ("Aberto até 20h, às 9 h e às 23h.", ["20:00", "9:00", "23:00"]),
+        ("São 2 milhões e meio de euros, R$ 3 mil e meio.", ["2.5 million", "R$ 3,500"]),
+        ("Dois mil milhões e meio e 1.500 milhões e meio.", ["Two and a half billion", "1,500.5 million"]),
+        ("São 3 milhões e meia dúzia, 2,3 milhões e meio.", ["3 million"]),
+        ("São 10 mil e 500 euros, 10 mil e 20 mil.", ["10,000", "20,000"]),
     ],
 )
 def test_quantities_are_written_as_in_english(text: str, expected: list[str]) -> None:

@@ -52,6 +52,20 @@ def test_quotation_marks_pair(translate: Translate, source: str, written: str, e
     assert translate(source, lambda sentence: written or sentence) == expected
 
 
+def test_a_mark_between_two_entities_is_there_once(translate: Translate) -> None:
+    assert translate('O gato "😀"😀" e o rei.', str).count('"') == 3
+
+
+def test_headlines_between_rare_marks_are_searched_once_for_each_reading(translate: Translate) -> None:
+    for text, readings in [
+        ("„GATO PRETO“", ["“GATO PRETO“", "“Gato preto“"]),
+        ("„O GATO NÃO TEM TEMPO“", ["“O gato não tem tempo“"]),
+    ]:
+        seen: list[str] = []
+        translate(text, lambda sentence, seen=seen: seen.append(sentence) or sentence)
+        assert seen == readings
+
+
 @pytest.mark.parametrize(
     ("text", "change"),
     [

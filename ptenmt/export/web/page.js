@@ -5,9 +5,9 @@ import { part } from "./elements.js";
 import { PORTUGUESE, localize, say } from "./strings.js";
 import { TranslationPage } from "./translation-page.js";
 
-const DRAWING_PAUSE = 100; // milliseconds
+const PAUSE_PER_SENTENCE = 50; // milliseconds: with each change the browser lays out all of them, which takes memory
 const LIMIT = 20000; // characters of a text
-const LONG = 3; // sentences of a text that is shown sentence by sentence: with each change the browser lays out all
+const LONG = 3; // sentences of a text that is shown sentence by sentence
 
 class FilePage extends TranslationPage {
   #begun = {}; // the sentence that is being translated, and what there is of its translation
@@ -20,7 +20,7 @@ class FilePage extends TranslationPage {
     part("stop").addEventListener("click", () => this.#stopOrGoOn());
     search.onText = (sentence, text) => {
       this.#begun = { sentence, text };
-      if (!this.#isLong) this.#drawing ||= setTimeout(() => this.draw(), DRAWING_PAUSE);
+      if (!this.#isLong) this.draw();
     };
     this.nameLanguages();
     this.#search();
@@ -46,16 +46,24 @@ class FilePage extends TranslationPage {
     return isBegun ? { text: this.#begun.text, isStale: true } : shown;
   }
 
+  get #done() {
+    return this.sentences().filter((text) => this.translations.of(text) !== undefined).length;
+  }
+
   get #isLong() {
     return this.sentences().length >= LONG;
+  }
+
+  /** Draw soon: the more is shown, the more rarely. */
+  grow() {
+    this.#drawing ||= setTimeout(() => this.draw(), PAUSE_PER_SENTENCE * this.#done);
   }
 
   draw() {
     clearTimeout(this.#drawing);
     this.#drawing = 0;
     super.draw();
-    const sentences = this.sentences();
-    const [all, done] = [sentences.length, sentences.filter((text) => this.translations.of(text) !== undefined).length];
+    const [all, done] = [this.sentences().length, this.#done];
     part("stop").hidden = done === all || !this.#isLong;
     part("stop").textContent = say(this.#isStopped ? "Go on" : "Stop");
     if (!part("stop").hidden) this.notices.show(say("{done} of {all} sentences", { done, all }));

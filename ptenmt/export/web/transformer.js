@@ -34,6 +34,8 @@ export function readArrays(bytes, index, aliases) {
 }
 
 export class Transformer {
+  #logits = []; // of each row; used again, as they are large
+
   /**
    * @param {object} config - Options of ptenmt's section `model`.
    * @param {ReturnType<typeof readArrays>} arrays - Named as CTranslate2 does.
@@ -100,9 +102,11 @@ export class Transformer {
     return { hidden: this.#norm("pre", "decoder", x), weights };
   }
 
-  /** Map hidden states [B, D] to logits [B, V]. */
+  /** Map hidden states [B, D] to logits [B, V], which the next call overwrites. */
   project(hidden) {
-    return this.#linear("decoder/projection", hidden);
+    const { length } = this.arrays["decoder/projection/bias"].data;
+    while (this.#logits.length < hidden.length) this.#logits.push(new Float32Array(length));
+    return this.#linear("decoder/projection", hidden, this.#logits.slice(0, hidden.length));
   }
 
   /**
@@ -192,11 +196,11 @@ export class Transformer {
     });
   }
 
-  /** x Wᵀ + b: [B, inputs] -> [B, outputs]. It adds up four sums at a time, which is faster than one. */
-  #linear(path, x) {
+  /** x Wᵀ + b: [B, inputs] -> [B, outputs], in new rows or these. Four sums at a time are faster than one. */
+  #linear(path, x, outputs = null) {
     const { data: weight, columns: inputs } = this.arrays[`${path}/weight`];
     const { data: bias } = this.arrays[`${path}/bias`];
-    const y = x.map(() => new Float32Array(bias.length));
+    const y = outputs ?? x.map(() => new Float32Array(bias.length));
     const whole = inputs - (inputs % 4);
     for (let output = 0, from = 0; output < bias.length; output += 1, from += inputs) {
       for (let number = 0; number < x.length; number += 1) {

@@ -2,6 +2,7 @@
 
 import { Engine } from "./engine.js";
 
+const TIME_OF_WORK = 100; // milliseconds without a pause: a message for each token would take memory
 const searching = new Set(); // the numbers of the messages that ask for a translation
 const { port1, port2 } = new MessageChannel();
 let engine;
@@ -18,14 +19,18 @@ self.addEventListener("message", async ({ data: { number, method, values } }) =>
   }
 });
 
-/** Post a translation as it grows. Other messages are answered between its tokens, and may stop it. */
+/** Post a translation as it grows. Other messages are answered in its pauses, and may stop it. */
 async function translate(number, values) {
   searching.add(number);
   const steps = engine.translate(...values);
   let step = steps.next();
+  let pause = 0; // when the next one is
   while (!step.done && searching.has(number)) {
-    postMessage({ number, text: step.value });
-    await nextTask();
+    if (performance.now() >= pause) {
+      postMessage({ number, text: step.value });
+      await nextTask();
+      pause = performance.now() + TIME_OF_WORK;
+    }
     step = steps.next();
   }
   if (searching.delete(number)) postMessage({ number, answer: step.value });

@@ -109,6 +109,7 @@ const PORTUGUESE_ANSWERS = [
   [/^the document has (\S+) characters; (\S+) are allowed$/, "o documento tem $1 caracteres; são permitidos $2"],
   [/^the document is larger than (\S+) bytes$/, "o documento tem mais de $1 bytes"],
   [/^the document cannot be read.*/, "o documento não pode ser lido"],
+  [/^the file is not (JSON|YAML|XLIFF).*/, "o ficheiro não é $1 válido"],
   [/^the file is not (\S+): byte .*/, "o ficheiro não está em $1"],
   [/^(\S+) requests a minute are allowed$/, "são permitidos $1 pedidos por minuto"],
   [/^(\S+) characters a day are allowed$/, "são permitidos $1 caracteres por dia"],

@@ -35,7 +35,7 @@ export class TranslationPage {
     this.translations = new Translations({ languages, limit, sentenceLimit });
     this.requests = new Requests(this.translations, {
       onBusy: (isBusy) => this.notices.busy(isBusy),
-      onSome: () => this.#update(),
+      onSome: () => (this.isKnown() ? this.settle() : this.grow()),
       onError: (error) => this.failed(error),
     });
     this.source = new SourcePane(
@@ -116,9 +116,9 @@ export class TranslationPage {
     return !this.source.isTooLong && this.sentences().every((text) => this.translations.of(text) !== undefined);
   }
 
-  #update() {
-    if (this.isKnown()) this.settle();
-    else this.draw();
+  /** There is more of the translation. */
+  grow() {
+    this.draw();
   }
 
   /** Show what there is of the translation. */
@@ -172,7 +172,8 @@ export class TranslationPage {
     const word = this.target.words[place[0]][place[1]];
     this.menu.open(word, prefix, this.translations.alternatives(text, prefix), (translation) => {
       this.translations.choose(text, translation);
-      this.#update();
+      if (this.isKnown()) this.settle();
+      else this.draw();
       this.target.focus(place);
     });
     this.marks.ofTarget(place, 0);

@@ -305,7 +305,7 @@ class Downloads:
     responses=schemas.errors(400, 403, 408, 413, 429, 503),
 )
 async def translate_file(request: Request, service: SharedService) -> schemas.FileAnswer:
-    """Translate a document: .txt, .html, .srt, .docx, .odt, .pptx or .epub. Its layout is kept."""
+    """Translate a document, of a format that /frontend/settings lists. Its layout is kept."""
     async with receiving(request, service, schemas.FileRequest) as (body, name, content):
         if service.documents.locked():
             raise Refusal("too busy: other documents are being translated", 503, retry_after=10)

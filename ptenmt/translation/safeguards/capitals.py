@@ -67,15 +67,15 @@ class Capitals(Safeguard):
         truecased, case, words = self._truecased(original, entities, is_text)
         if case is None and not words:
             return sentence.spans, None
-        terms = [
-            replace(span, source=truecased[span.begin : span.end], target=_term_in_case(span.target, case))
+        others = [
+            _in_case(span, truecased, case) if span.is_term else span
             for span in sentence.spans
-            if span.kind == "term"
+            if span.kind not in ("casing", "emphasis")
         ]
         kind: SpanKind = "casing" if case else "emphasis"
         changed = [Span(*word.span(), kind, truecased[word.start() : word.end()]) for word in words]
-        own = [span for span in changed if not span.overlaps(terms)]
-        return tuple(sorted([*entities, *terms, *own], key=lambda span: span.begin)), case
+        own = [span for span in changed if not span.overlaps(others)]
+        return tuple(sorted([*others, *own], key=lambda span: (span.begin, span.end))), case
 
     def restore(self, sentence: Sentence, text: str) -> str:
         """The translation of a sentence in capitals in capitals."""
@@ -151,7 +151,10 @@ class Capitals(Safeguard):
         return word if UNK in with_capital and UNK not in without else capital
 
 
-def _term_in_case(target: str | None, case: Case | None) -> str | None:
-    if target is None or case is None or not target.islower():
-        return target
-    return target.upper() if case == "upper" else capitalized(target)
+def _in_case(term: Span, truecased: str, case: Case | None) -> Span:
+    """A term in a truecased sentence, with its translation in the case of the sentence."""
+    source = truecased[term.begin : term.end] if term.kind == "term" else term.source
+    target = term.target
+    if target is not None and case is not None and target.islower():
+        target = target.upper() if case == "upper" else capitalized(target)
+    return replace(term, source=source, target=target)

@@ -60,11 +60,8 @@ class Entities(Safeguard):
         masked: list[str] = []
         for begin, end, kind, written in self._carried(sentence.original):
             original, source = sentence.original[begin:end], ""
-            if (
-                kind == "entity"
-                and begin
-                and sentence.original[begin - 1 : end + 1 : end - begin + 1].isalpha()
-            ):
+            before, after = sentence.original[begin - 1 : begin], sentence.original[end : end + 1]
+            if kind == "entity" and before.isalpha() and after.isalpha():
                 source = " "  # it separates two words, such as <br>
             elif self._has_placeholders and (written in masked or len(masked) < len(PLACEHOLDERS)):
                 if written not in masked:

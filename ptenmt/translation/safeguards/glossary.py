@@ -108,12 +108,13 @@ class Terms(Safeguard):
         terms: list[Span] = []
         entities = {(span.begin, span.end): span for span in sentence.spans}
         for place, target in self._glossary.find(sentence.original):
-            term = Span(*place, "term", sentence.original[slice(*place)], target)
+            term = Span(*place, "term", sentence.original[slice(*place)], target, is_term=True)
             number = entities.get(place)
             if number is not None and number.kind == "number":
                 # A number that is left to the model cannot become anything else.
                 is_kept = number.source != term.source or target in (term.source, number.target)
-                entities[place] = replace(number, source=number.source if is_kept else "", target=target)
+                source = number.source if is_kept else ""
+                entities[place] = replace(number, source=source, target=target, is_term=True)
             elif (number is None or number.kind == "unknown") and not term.overlaps(
                 span for span in sentence.spans if not term.contains(span)
             ):

@@ -16,7 +16,10 @@ class Languages(Safeguard):
         self._source, self._target = config.data.languages
 
     def read(self, texts: Sequence[str], segmented: list[SegmentedText]) -> list[SegmentedText]:
-        """Note the languages of foreign texts; one in the target language becomes a single blank sentence."""
+        """Note the languages of foreign texts.
+
+        One in the target language becomes a single blank sentence, unless its translation has a prefix.
+        """
         rows = [
             row
             for row, text in enumerate(segmented)
@@ -30,7 +33,7 @@ class Languages(Safeguard):
         languages = language_check((), None).foreign([texts[row] for row in rows], self._source)
         for row, language in zip(rows, languages, strict=True):
             segmented[row].detected = language
-            if language == self._target:
+            if language == self._target and not segmented[row].sentences[0].target_prefix:
                 whole = replace(segmented[row].sentences[0], original=texts[row], before="")
                 whole.leave()
                 segmented[row] = SegmentedText([whole], detected=language)

@@ -22,7 +22,7 @@ _SCALES = {
     **dict.fromkeys(["bilião", "biliões", "trilhão", "trilhões", "tri"], "trillion"),
     **dict.fromkeys(["trilião", "triliões"], "quintillion"),
 }
-_LONG_SCALE = "mil milhões|mil milhão|bilião|biliões|trilião|triliões"
+_LONG_SCALE = ("mil milhões", "mil milhão", "bilião", "biliões", "trilião", "triliões")
 """What a model that has read mostly Brazilian text gets wrong after a numeral, too."""
 _NUMERALS = {
     **{"um": "one", "dois": "two", "três": "three", "quatro": "four", "cinco": "five", "seis": "six"},
@@ -32,20 +32,22 @@ _LENGTHS_AND_WEIGHTS = r"[kcmd]?m[²³]?|[km]?g|[mcd]?l|ha|t"
 _UNITS = rf"km/h|m/s|mph|{_LENGTHS_AND_WEIGHTS}|s|min|[kMG]?W|[kM]Wh|V|[kMG]?Hz|[KMGT]B|[º°][CF]|k?J|kcal"
 _ROMAN = r"\b(?=[MDCLXVI])M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})(?<=\w)\b"
 _ROMAN_DIGITS = {"M": 1000, "D": 500, "C": 100, "L": 50, "X": 10, "V": 5, "I": 1}
-_SCALED = re.compile(rf"({NUMBER})[ \u00a0]({'|'.join(_SCALES)})(?!\w)(?:( de)(?= \w))?")
-_SCALED_NUMERAL = re.compile(
-    rf"\b({'|'.join(_NUMERALS)})[ \u00a0](?:({_LONG_SCALE})(?!\w)|({'|'.join(_SCALES)}) e meio\b)"
-    r"(?: de(?= \w))?",
-    re.IGNORECASE,
-)
+_SCALE = rf"[ \u00a0]({'|'.join(_SCALES)})(?!\w)( e mei[oa]\b(?! dúzia))?(?: de(?= \w))?"
+_SCALED = re.compile(rf"({NUMBER}){_SCALE}")
+_SCALED_NUMERAL = re.compile(rf"\b({'|'.join(_NUMERALS)}){_SCALE}", re.IGNORECASE)
+_HUNDREDS = re.compile(rf" e \d{{1,3}}(?![\d.,]|[ \u00a0](?:{'|'.join(_SCALES)})\b)")
+"""After *mil*: part of the same number, or another one."""
 _MEASURE = re.compile(rf"({NUMBER})[ \u00a0]({_UNITS})(?![\w'’-])")
-_HOUR = re.compile(r"\b(?:às|das|até|pelas|(?:entre|e|para|desde) as) (\d{1,2}) ?h(?!\w)", re.IGNORECASE)
+_HOUR = re.compile(
+    r"\b(?:às|das|(?:entre|e|para|desde) as|(?:até|pelas)(?= \d+h)) ([01]?\d|2[0-3]) ?h(?!\w)", re.IGNORECASE
+)
 _CENTURIES = re.compile(rf"(?i:\bséculos?|\bsécs\.) (?:{_ROMAN})(?:(?:, | e | a | ao |[-–]){_ROMAN})*")
 _CENTURY = re.compile(
     rf"\b(?:séc\.|(?i:século)(?= \d| \w+ [ad]\.C)) ({_ROMAN}|\d{{1,2}}\b)(?: ([ad])\.[ ]?C\b\.?)?"
 )
 _REGNAL = re.compile(rf"{_ROMAN}(?<=\w\w)|(?<=[a-zà-ÿ] )[IVX]\b(?![.’'-]?\w)")
-_NUMBERED = re.compile(rf"\b([nN])\.?[ºo°]\.?[ \u00a0]?({NUMBER})")
+_NUMBERED = re.compile(rf"\b[nN](?:\.[ºo°]|[º°])\.?[ \u00a0]?({NUMBER})")
+"""*N.º*, not the word *no*."""
 
 
 _SIGNS = re.compile(r"\d|[IVXLCDM](?![a-zà-ÿ])|(?i:ilh[ãõ]|ili[ãõ])")
@@ -71,19 +73,29 @@ def quantities(text: str, languages: tuple[str, str]) -> list[Quantity]:
     return chosen
 
 
-def _all_quantities(text: str) -> Iterator[Quantity]:
+def _with_scales(text: str) -> Iterator[Quantity]:
     for match in _SCALED.finditer(text):
-        yield Quantity(*match.span(), _scaled(in_notation(match[1], _LANGUAGES), _SCALES[match[2]]))
+        number, scale, half = match.groups()
+        is_begun = scale == "mil" and _HUNDREDS.match(text, match.end())
+        if not (is_begun or (half and "," in number)):
+            number = in_notation(f"{number},5" if half else number, _LANGUAGES)
+            yield Quantity(*match.span(), _scaled(number, _SCALES[scale]))
     for match in _SCALED_NUMERAL.finditer(text):
-        half = " and a half" if match[3] else ""
-        words = f"{_NUMERALS[match[1].lower()]}{half} {_SCALES[(match[2] or match[3]).lower()]}"
-        yield Quantity(*match.span(), words.capitalize() if match[0][0].isupper() else words)
+        numeral, scale, half = match.groups()
+        if half or scale.lower() in _LONG_SCALE:
+            fraction = " and a half" if half else ""
+            words = f"{_NUMERALS[numeral.lower()]}{fraction} {_SCALES[scale.lower()]}"
+            yield Quantity(*match.span(), words.capitalize() if numeral[0].isupper() else words)
+
+
+def _all_quantities(text: str) -> Iterator[Quantity]:
+    yield from _with_scales(text)
     for match in _MEASURE.finditer(text):
         yield Quantity(*match.span(), f"{in_notation(match[1], _LANGUAGES)} {match[2].replace('º', '°')}")
     for match in _HOUR.finditer(text):
         yield Quantity(match.start(1), match.end(), f"{match[1]}:00")
     for match in _NUMBERED.finditer(text):
-        yield Quantity(*match.span(), f"No. {in_notation(match[2], _LANGUAGES)}")
+        yield Quantity(*match.span(), f"No. {in_notation(match[1], _LANGUAGES)}")
     for match in _CENTURY.finditer(text):
         era = {None: "", "a": " BC", "d": " AD"}[match[2]]
         yield Quantity(*match.span(), f"{_ordinal(match[1])} century{era}")

@@ -1,0 +1,207 @@
+"""Markdown: prose is translated in the places where markdown-it-py finds it, and all else stays.
+
+Code, HTML blocks, tables, front matter, definitions and URLs are not touched; neither is how a paragraph is
+quoted, indented and divided into lines.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+from markdown_it import MarkdownIt, rules_inline
+
+from ptenmt.documents.inline import PLACEHOLDER, POINT, TaggedText, check_tags, html_tag
+from ptenmt.documents.text import TextFile, wrapped
+from ptenmt.errors import DocumentError
+from ptenmt.translation.markup import Fragment
+
+MAX_CHARACTERS = 2_000_000
+MAX_TAGS = 50_000
+"""Characters that could be syntax of a paragraph, line ends included."""
+
+_FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?:.*\n)*?\1[ \t]*(?:\r?\n|\Z)")
+_LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
+_PREFIX = re.compile(r"\[\^[^\]\s]{1,99}\]:\s+|\[[ xX]\]\s+|\[![A-Z]+\](?:\n|$)")
+"""The beginning of a footnote, the box of a task, or the kind of an alert: Markdown in most programs."""
+_FOOTNOTE = re.compile(r"(\[\^[^\]\s]{1,99}\])")
+_UNBROKEN = re.compile(r"`[^`]*`|\]\([^()]*\)")
+_SYNTAX = re.compile(r"[\\`*_\[\]<>~]")
+_BLOCK = re.compile(r"(?:\d{1,9}(?=[.)](?:\s|$)))?([.)](?=\s|$)|[-+*=]+(?=\s|$)|#{1,6}(?=\s|$)|>)")
+"""What would begin a list, a heading and the like at the beginning of a line."""
+_Token = Any
+
+
+def markdown(source: str) -> TextFile:
+    """Read Markdown; refuses a file that is too long or has too many texts."""
+    if len(source) > MAX_CHARACTERS:
+        raise DocumentError(f"the Markdown has more than {MAX_CHARACTERS:,} characters", is_too_large=True)
+    check_tags(sum(map(source.count, "*_~`[!<&\\\n")), MAX_TAGS)
+    front_matter = _FRONT_MATTER.match(source)
+    begin = front_matter.end() if front_matter else 0
+    return TextFile(source, _ranges(source, begin))
+
+
+def _ranges(source: str, begin: int) -> Iterator[tuple[int, int, "_Paragraph"]]:
+    lines = [line.span(1) for line in _LINE.finditer(source, begin)]
+    parent = ""
+    tokens: list[_Token] = _parser().parse(source[begin:])
+    for token in tokens:
+        if token.type != "inline":
+            parent = token.type
+        elif parent in ("paragraph_open", "heading_open"):
+            ranges, first = list[tuple[int, int]](), token.map[0]
+            content_lines = token.content.split("\n")
+            for (start, end), content in zip(lines[first:], content_lines, strict=False):
+                place = source.find(content.strip(), start, end)
+                ranges.append((place, place + len(content.strip())))
+            if min(ranges)[0] >= 0:
+                breaks = [source[end:start].lstrip(" \t") for (_, end), (start, _) in pairwise(ranges)]
+                yield ranges[0][0], ranges[-1][1], _Paragraph(token, breaks)
+
+
+class _Paragraph:
+    """A paragraph, or a heading.
+
+    Args:
+        token: Its inline token, of a ``_parser``.
+        breaks: What stands between its lines: a line end, and what precedes the next line.
+    """
+
+    def __init__(self, token: _Token, breaks: Sequence[str]) -> None:
+        prefix = _PREFIX.match(token.content)
+        self._prefix = prefix[0] if prefix else ""
+        self._breaks = breaks
+        self._hard_breaks: list[str] = []
+        self._num_lines = [1]
+        """Between hard breaks."""
+        self._literal = set[str]()
+        """Characters that stand in the text without being syntax, though they could be."""
+        self._text = TaggedText(self._pieces(token.content, token.children))
+        self.spans = self._text.spans
+
+    def _pieces(self, content: str, children: Sequence[_Token]) -> Iterator[tuple[str, str | None]]:
+        end = len(self._prefix)
+        for child in children:
+            begin, next_end = child.meta.get("range", (-1, -1))
+            if child.type in ("em_open", "strong_open"):
+                begin = next_end - len(child.markup)
+            elif child.type in ("em_close", "strong_close"):
+                next_end = begin + len(child.markup)
+            if begin < end or child.type == "text":  # it has no range, stands in the prefix, or is no syntax
+                continue
+            if child.type in ("softbreak", "hardbreak"):
+                text = content[end:begin].rstrip(" ")
+                yield from self._text_pieces(text)
+                line_end = content.index("\n", begin) + 1
+                yield self._break(child.type, content[end + len(text) : line_end])
+            else:
+                is_apart = child.type == "image" and content[end:begin].endswith(" ")
+                begin -= is_apart  # the space before an image goes where it goes
+                yield from self._text_pieces(content[end:begin])
+                self._num_lines[-1] += content.count("\n", begin, next_end)
+                is_alone = (begin, next_end) == (0, len(content))
+                yield from self._syntax_pieces(child, content[begin:next_end].replace("\n", " "), is_alone)
+            end = next_end
+        yield from self._text_pieces(content[end:])
+
+    def _text_pieces(self, text: str) -> Iterator[tuple[str, str | None]]:
+        for at, part in enumerate(_FOOTNOTE.split(text)):
+            self._literal.update(() if at % 2 else _SYNTAX.findall(part))
+            yield part, POINT if at % 2 else None
+
+    def _break(self, kind: str, source: str) -> tuple[str, None]:
+        """A line break in the text: only hard ones end a sentence."""
+        if kind == "softbreak":
+            self._num_lines[-1] += 1
+            return " ", None
+        self._hard_breaks.append(source)  # two spaces, a backslash, or <br>
+        self._num_lines.append(1)
+        return "\n", None
+
+    def _syntax_pieces(self, child: _Token, source: str, is_alone: bool) -> Iterator[tuple[str, str | None]]:
+        kind, _, end = child.type.rpartition("_")
+        if child.type == "text_special":  # \* is an asterisk, which is escaped again
+            yield child.content, None
+        elif re.fullmatch(r"<br ?/?>", source):
+            yield self._break("hardbreak", source)
+        elif child.type == "html_inline":
+            yield source, html_tag(source)
+        elif child.type == "image" and is_alone:
+            yield from [
+                ("![", "img"),
+                (child.meta["label"], None),
+                (source[2 + len(child.meta["label"]) :], "/img"),
+            ]
+        elif child.type == "image":
+            yield source, POINT
+        elif child.type == "code_inline" or child.markup == "autolink":
+            yield source, PLACEHOLDER
+        elif end == "close":
+            is_label = kind == "link" and source in ("]", "][]")  # which is translated
+            yield f"][{child.meta['label']}]" if is_label else source, f"/{kind}"
+        else:
+            yield source, kind
+
+    def written(self, spans: Sequence[Fragment]) -> str:
+        """The paragraph with another text, on as many lines, if possible."""
+        words = [span for span in spans if span[0] or not self._text.is_around(span[1], "*_~")]
+        parts = self._text.written(words, self._escaped).split("\n")
+        if len(parts) != len(self._num_lines):
+            parts, self._num_lines = [" ".join(parts)], [sum(self._num_lines)]
+        text = self._prefix
+        for part, num_lines, end in zip(parts, self._num_lines, [*self._hard_breaks, ""], strict=False):
+            text += "\n".join(map(_begun, wrapped(part, num_lines, _UNBROKEN))) + end
+        first, *others = text.split("\n")
+        return first + "".join(map("".join, zip(self._breaks, others, strict=False)))
+
+    def _escaped(self, text: str) -> str:
+        return _SYNTAX.sub(lambda sign: sign[0] if sign[0] in self._literal else f"\\{sign[0]}", text)
+
+
+def _begun(line: str) -> str:
+    """A line of a paragraph that begins nothing else."""
+    found = _BLOCK.match(line)
+    return f"{line[: found.start(1)]}\\{line[found.start(1) :]}" if found else line
+
+
+def _parser() -> MarkdownIt:
+    """A parser that notes where inline tokens stand, and the labels of links, in their ``meta``."""
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    parser.disable(["fragments_join", "text_join"])
+    rules: dict[str, Any] = {
+        "newline": rules_inline.newline,
+        "escape": rules_inline.escape,
+        "backticks": rules_inline.backtick,
+        "strikethrough": rules_inline.strikethrough.tokenize,
+        "emphasis": rules_inline.emphasis.tokenize,
+        "link": rules_inline.link,
+        "image": rules_inline.image,
+        "autolink": rules_inline.autolink,
+        "html_inline": rules_inline.html_inline,
+    }
+    for name, rule in rules.items():
+        parser.inline.ruler.at(name, partial(_with_ranges, rule))
+    return parser
+
+
+def _with_ranges(rule: Callable[[Any, bool], bool], state: Any, silent: bool) -> bool:
+    """Apply a rule of markdown-it-py, and note what it found."""
+    begin, sign, num_tokens = state.pos, state.src[state.pos], len(state.tokens) + bool(state.pending)
+    label_begin, label_end = begin + (2 if sign == "!" else 1), -1
+    if not silent and sign in "[!" and state.src[label_begin - 1 : label_begin] == "[":
+        label_end = state.md.helpers.parseLinkLabel(state, label_begin - 1, sign == "[")
+    found = rule(state, silent)
+    tokens = [] if silent or not found else state.tokens[-1:] if sign == "\n" else state.tokens[num_tokens:]
+    for token in tokens[:1]:
+        token.meta["range"] = begin, state.pos
+        token.meta["label"] = state.src[label_begin : max(label_begin, label_end)]
+    if sign in "*_~":
+        for token in tokens:
+            token.meta["range"] = begin, begin + len(token.content)
+            begin += len(token.content)
+    elif sign == "[" and tokens:
+        tokens[0].meta["range"] = begin, begin + 1
+        tokens[-1].meta.update(range=(label_end, state.pos), label=tokens[0].meta["label"])
+    return found

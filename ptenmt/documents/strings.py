@@ -1,0 +1,201 @@
+"""Strings of programs, of which the values are translated and all else stays: gettext (.po), JSON, YAML."""
+
+import json
+import re
+import textwrap
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import yaml
+
+from ptenmt.documents.inline import TaggedText, check_tags, html_tag
+from ptenmt.documents.text import TextFile, tagged
+from ptenmt.errors import DocumentError
+from ptenmt.translation.markup import Fragment
+
+MAX_YAML_CHARACTERS = 2_000_000
+MAX_DEPTH = 200
+MAX_TAGS = 50_000
+_YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+_TAG = r"</?[A-Za-z][^<>]*>"
+_IDENTIFIER = re.compile(
+    r"[\w.:/@#$+=?&%*\\-]*(?:\w[_.:@=\\]\w|[a-z][A-Z]|\d)[\w.:/@#$+=?&%*\\-]*|[/#@$.\\]\S+|[A-Z\d_]*_[A-Z\d_]*"
+)
+"""One word that a program reads: snake_case, camelCase, a key, a path, a colour, a version, a URL."""
+_MESSAGE_FORMAT = re.compile(r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,")
+"""ICU's choice among texts."""
+
+
+class _String:
+    """A string in a file, as ``encoded`` writes one; one that programs read has no text."""
+
+    def __init__(self, value: str, encoded: Callable[[str], str]) -> None:
+        is_code = _MESSAGE_FORMAT.search(value) or (len(value) < 500 and _IDENTIFIER.fullmatch(value))
+        self._text = TaggedText([] if is_code else tagged(value, _TAG, html_tag))
+        self._encoded = encoded
+        self.spans = self._text.spans
+
+    def written(self, spans: Sequence[Fragment]) -> str:
+        return self._encoded(self._text.written(spans))
+
+
+_CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+_GETTEXT_LINE = re.compile(
+    r'(msgctxt|msgid_plural|msgid|msgstr(?:\[\d{1,9}\])?)?[ \t]*("((?:[^"\\]|\\.)*)")[ \t]*'
+)
+
+
+def gettext_messages(source: str, languages: tuple[Collection[str], str] | None = None) -> TextFile:
+    """A gettext catalogue: ``msgid`` is translated where ``msgstr`` is empty; all other bytes stay.
+
+    The second of the ``languages`` becomes the one that the header names.
+    """
+    check_tags(source.count("<"), MAX_TAGS)
+    if languages:
+        header = re.compile(r'^("Language: )[^"\\]*', re.MULTILINE)
+        source = header.sub(rf"\g<1>{languages[1]}", source, count=1)
+    return TextFile(source, _gettext_ranges(source))
+
+
+def _gettext_ranges(source: str) -> Iterator[tuple[int, int, _String]]:
+    line_end = "\r\n" if "\r\n" in source else "\n"
+    fields: list[tuple[str, int, int, list[str]]] = []
+    for number, line in enumerate(re.finditer(r"[^\r\n]*(?:\r\n|\r|\n|\Z)", source), 1):
+        found = _GETTEXT_LINE.match(line[0])
+        if not line[0].strip() or line[0].lstrip()[0] == "#":
+            continue
+        if not found or line[0][found.end() :].strip() or not (found[1] or fields):
+            raise DocumentError(f'line {number:,} is none of a gettext catalogue, such as msgid "text"')
+        begin, end = line.start() + found.start(2), line.start() + found.end(2)
+        keyword, values = found[1], [found[3]]
+        if not keyword:
+            keyword, begin, _, before = fields.pop()
+            before.append(found[3])
+            values = before
+        fields.append((keyword, begin, end, values))
+    texts = {"msgid": "", "msgid_plural": ""}
+    for keyword, begin, end, values in fields:
+        value = re.sub(r"\\(.)", lambda sign: _CONTROLS.get(sign[1], sign[1]), "".join(values))
+        if not keyword.startswith("msgstr"):
+            texts[keyword] = value
+        elif not value:
+            text = texts["msgid" if keyword in ("msgstr", "msgstr[0]") else "msgid_plural"]
+            yield begin, end, _String(text, lambda text: _gettext_string(text, line_end))
+    if not fields:
+        raise DocumentError('the file has no messages: no line such as msgid "text"')
+
+
+def _gettext_string(text: str, line_end: str) -> str:
+    """A string; one with line ends inside stands on several lines."""
+    lines = []
+    for line in text.splitlines(keepends=True) or [""]:
+        escaped = line.replace("\\", r"\\").replace('"', r"\"")
+        for letter, control in _CONTROLS.items():
+            escaped = escaped.replace(control, f"\\{letter}")
+        lines.append(f'"{escaped}"')
+    return line_end.join(lines if len(lines) == 1 else ['""', *lines])
+
+
+def json_strings(source: str) -> TextFile:
+    """JSON: every string but keys is a text."""
+    check_tags(source.count("<"), MAX_TAGS)
+    try:
+        json.loads(source, parse_int=str)
+    except (ValueError, RecursionError) as error:
+        reason = error if isinstance(error, ValueError) else "it is nested too deeply"
+        raise DocumentError(f"the file is not JSON: {reason}") from error
+    is_ascii = source.isascii() and "\\u" in source
+
+    def encoded(text: str) -> str:
+        return json.dumps(text, ensure_ascii=is_ascii)
+
+    strings = re.finditer(r'"(?:[^"\\]|\\.)*"(\s*:)?', source)  # a colon follows keys only
+    values = (string for string in strings if not string[1])
+    return TextFile(source, ((*value.span(), _String(json.loads(value[0]), encoded)) for value in values))
+
+
+def yaml_strings(source: str) -> TextFile:
+    """YAML: every scalar that is a string, but keys, is a text; aliases, tagged scalars and comments stay."""
+    if len(source) > MAX_YAML_CHARACTERS:
+        raise DocumentError(f"the YAML has more than {MAX_YAML_CHARACTERS:,} characters", is_too_large=True)
+    check_tags(source.count("<"), MAX_TAGS)
+    try:
+        return TextFile(source, _yaml_ranges(source))
+    except yaml.YAMLError as error:
+        reason = " ".join(str(error).split())
+        raise DocumentError(f"the file is not YAML: {reason}") from error
+
+
+def _yaml_ranges(source: str) -> Iterator[tuple[int, int, _String]]:
+    places = ["item"]  # of what comes next in each collection: item, key, value, or hidden in a key
+    for event in _yaml_events(source):
+        kind = type(event)
+        if kind in (yaml.MappingEndEvent, yaml.SequenceEndEvent):
+            places.pop()
+        if not issubclass(kind, yaml.NodeEvent):
+            continue
+        place = places[-1]
+        places[-1] = {"key": "value", "value": "key"}.get(place, place)
+        if issubclass(kind, yaml.CollectionStartEvent):
+            is_mapping = kind is yaml.MappingStartEvent
+            places.append("hidden" if place in ("key", "hidden") else "key" if is_mapping else "item")
+            if len(places) > MAX_DEPTH:
+                raise DocumentError("the YAML is nested too deeply", is_too_large=True)
+        elif place in ("item", "value") and _is_yaml_string(event):
+            end = event.end_mark.index
+            written = re.sub(r"^(?:[&!]\S*\s+)*", "", source[event.start_mark.index : end])  # anchor, tag
+            yield end - len(written), end, _String(event.value, partial(_yaml_scalar, event, written))
+
+
+def _yaml_events(source: str) -> Any:
+    return yaml.parse(source, Loader=_YAML_LOADER)
+
+
+def _is_yaml_string(event: Any) -> bool:
+    if not isinstance(event, yaml.ScalarEvent):
+        return False
+    tag = event.tag or _YAML_LOADER("").resolve(yaml.ScalarNode, event.value, event.implicit)
+    return bool(tag == "tag:yaml.org,2002:str")
+
+
+def _yaml_scalar(event: Any, written: str, text: str) -> str:
+    """A text in the style of the scalar that it replaces, or if that cannot have it, in double quotes."""
+    if event.style in ("|", ">"):
+        return _yaml_block(event, written, text)
+    if event.style == "'" and "\n" not in text:
+        return "'" + text.replace("'", "''") + "'"
+    return text if not event.style and _is_plain(text) else json.dumps(text, ensure_ascii=False)
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text is the same string without quotes, in every context."""
+    try:
+        _, _, _, event, *others = _yaml_events(f"[{text}]")
+    except yaml.YAMLError:
+        return False
+    return _is_yaml_string(event) and event.value == text and len(others) == 3
+
+
+def _yaml_block(event: Any, written: str, text: str) -> str:
+    """A text as a block in the indentation of the one that it replaces."""
+    header, *body = written.splitlines()
+    first, first_value = (next(filter(str.strip, lines), "") for lines in (body, event.value.splitlines()))
+    num_spaces = max(1, _num_spaces(first) - _num_spaces(first_value))
+    text = text.rstrip("\n") if event.value[0].isspace() else text.strip("\n ")
+    lines = text.split("\n")
+    if event.style == ">" and any(line[:1].isspace() for line in lines):
+        header = header.replace(">", "|", 1)  # such lines are not folded
+    elif event.style == ">":
+        text = re.sub("\n+", r"\g<0>\n", text)
+        width = max(20, 80 - num_spaces)
+        wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+        lines = [part for line in text.split("\n") for part in wrapper.wrap(line) or [""]]
+    line_end = "\r\n" if "\r\n" in written else "\n"
+    ends = written[len(written.rstrip()) :]
+    return line_end.join([header, *(" " * num_spaces + line if line else "" for line in lines)]) + ends
+
+
+def _num_spaces(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
