@@ -104,6 +104,7 @@ def test_models_and_keys_are_reloaded_under_load_and_a_service_manager_is_told(
                 assert manager.recv(100).startswith(b"RELOADING=1\nMONOTONIC_USEC=")
                 assert manager.recv(100) == b"READY=1"
             assert post(bob).status_code == 200
+            until(lambda: seen)
             assert len(seen) == 1
             info, arrays = read_weights(run.weights_folder / "best.safetensors")
             better = {name: array[::-1] for name, array in arrays.items()}
