@@ -253,7 +253,7 @@ def _keras(
     options = replace(trained.config.decoding, beam_size=beam_size, num_hypotheses=1)
     alike: dict[int, list[int]] = defaultdict(list)
     for row, source in enumerate(sources):
-        alike[min(options.limit(len(source)), trained.config.model.max_positions)].append(row)
+        alike[min(options.max_length_for(len(source)), trained.config.model.max_positions)].append(row)
     found: dict[int, Hypothesis] = {}
     for limit, rows in alike.items():
         for first in range(0, len(rows), 64):

@@ -51,8 +51,18 @@ if TYPE_CHECKING:
     from ptenmt.server.models import Models
 
 _DEFAULTS = Limits()
-_PACKAGES = ["fastapi", "uvicorn", "h11", "python_multipart", "prometheus_client"]
-_PACKAGES += ["lxml", "docx", "pptx", "srt", "markdown_it"]
+_PACKAGES = (
+    "fastapi",
+    "uvicorn",
+    "h11",
+    "python_multipart",
+    "prometheus_client",
+    "lxml",
+    "docx",
+    "pptx",
+    "srt",
+    "markdown_it",
+)
 _access = partial(typer.Option, rich_help_panel="Address and access")
 _limit = partial(typer.Option, rich_help_panel="Limits of a request")
 

@@ -690,7 +690,7 @@ class DecodingConfig(Section, name="decoding"):
         """Whether tokens are sampled."""
         return self.top_k != 1
 
-    def limit(self, num_source_tokens: Any) -> Any:
+    def max_length_for(self, num_source_tokens: Any) -> Any:
         """Maximum number of generated tokens, [END] included, before ``model.max_positions`` limits it.
 
         By default it grows in steps, by 16 for every 8 source tokens (a number, or a TensorFlow tensor), so

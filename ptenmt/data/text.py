@@ -238,7 +238,8 @@ words of Portuguese and English that others may have, too; letters beside a to z
 _WORDS_OF = {code: frozenset(words.split()) for code, words in _LANGUAGES["common_words"].items()}
 _SHARED_WORDS = frozenset(_LANGUAGES["shared_words"].split())
 _LAST_LATIN = "\u024f"
-_MIN_WORDS, _MOST_WITHOUT_COMMON = 3, 4
+_MIN_WORDS = 3
+_MOST_WITHOUT_COMMON = 4
 
 
 def seems_foreign(text: str, language: str) -> bool:

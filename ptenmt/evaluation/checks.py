@@ -34,7 +34,8 @@ _NUM_SENTENCES = 300
 _NUM_EXAMPLES = 3
 _MIN_REPEATS = 3
 """How often in a row a phrase occurs in a loop."""
-_NUM_TERMS, _MIN_TERM = 50, 6
+_NUM_TERMS = 50
+_MIN_TERM = 6
 _NUM_PROVOKED = 50
 _ENTITIES = ("https://example.org/a?b=1", "ana@example.org", "4821", "{name}", "%1$s", "#TAG#", "@user", "😀")
 _NUMBERS = ("1.234.567,89", "12.500", "3,75", "18h30", "R$ 5.000", "20 €", "10%", "H2O", "COVID-19")

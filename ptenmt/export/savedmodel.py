@@ -121,7 +121,8 @@ class GreedyGraph(tf.Module):
         the sum of log-probabilities over the number of tokens ** ``length_penalty``.
         """
         lengths = _lengths(source)
-        limits = tf.minimum(tf.zeros_like(lengths) + self._decoding.limit(lengths), self._max_positions)
+        max_lengths = tf.zeros_like(lengths) + self._decoding.max_length_for(lengths)
+        limits = tf.minimum(max_lengths, self._max_positions)
         state = self._start(source)
 
         def step(ids: Any, totals: Any, is_running: Any, past: Any) -> tuple[Any, Any, Any, Any]:

@@ -21,7 +21,9 @@ from ptenmt.translation.postprocessing import Translation
 from ptenmt.translation.resumable_output import OutputChunk
 from ptenmt.translation.translator import BUFFER_SIZE, Translator
 
-PAIRS, EMPTY, FOREIGN = "pairs", "empty", "in another language"
+PAIRS = "pairs"
+EMPTY = "empty"
+FOREIGN = "in another language"
 """Counts: lines that were not left out, and two of the reasons, by which the other counts are named."""
 
 
@@ -96,9 +98,15 @@ class BackTranslation:
         while lines := list(islice(texts, BUFFER_SIZE)):
             accepted = [True] * len(lines) if check is None else check.accepts(lines, languages[0])
             for line, is_accepted in zip(lines, accepted, strict=True):
-                num_words = len(line.split())
-                is_long = num_words > self.max_words
-                yield line, EMPTY if not num_words else "too long" if is_long else FOREIGN * (not is_accepted)
+                yield line, self._reason_of_line(line, is_accepted)
+
+    def _reason_of_line(self, line: str, is_accepted: bool) -> str:
+        num_words = len(line.split())
+        if not num_words:
+            return EMPTY
+        if num_words > self.max_words:
+            return "too long"
+        return "" if is_accepted else FOREIGN
 
     def _reason(self, translation: Translation) -> str:
         """Why a translation is of no use; empty if it is."""

@@ -94,8 +94,8 @@ def shard(texts: Iterable[str], number: int, count: int, size: int) -> tuple[int
 
 
 def max_length(config: Config, num_source_tokens: int, num_prefix_tokens: int = 0) -> int:
-    """The most tokens of a translation, [END] and the target prefix counted; ``DecodingConfig.limit``."""
-    length: int = config.decoding.limit(num_source_tokens)
+    """The most tokens of a translation, [END] and the target prefix counted; see ``DecodingConfig``."""
+    length: int = config.decoding.max_length_for(num_source_tokens)
     return min(length + num_prefix_tokens, config.model.max_positions)
 
 

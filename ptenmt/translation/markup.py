@@ -80,7 +80,7 @@ def marked_sentences(fragments: Sequence[Fragment], translation: Translation) ->
         before, original = translated.sentence.before, translated.sentence.original
         marked.append(MarkedSentence(_taken(left, len(before), with_empty=False), before))
         own = _taken(left, len(original), with_empty=True)
-        is_simple = original == translated.text or len({path for _, path in own}) <= 1
+        is_simple = original == translated.text or len({elements for _, elements in own}) <= 1
         marked.append(MarkedSentence(own, translated.text, None if is_simple else translated))
     return [*marked, MarkedSentence(left[::-1], text_of(left[::-1]))]
 
@@ -89,10 +89,10 @@ def _taken(left: list[Fragment], length: int, *, with_empty: bool) -> list[Fragm
     """Remove the first fragments, from the end of a list; ``with_empty``: also the empty ones after them."""
     taken: list[Fragment] = []
     while left and (length or (with_empty and not left[-1][0])):
-        text, path = left.pop()
+        text, elements = left.pop()
         if len(text) > length:
-            left.append((text[length:], path))
-        taken.append((text[:length], path))
+            left.append((text[length:], elements))
+        taken.append((text[:length], elements))
         length -= len(taken[-1][0])
     return taken
 
@@ -116,38 +116,40 @@ def moved(sentences: Sequence[MarkedSentence], alignments: Iterator[Alignment]) 
         elif translation == text_of(own):
             fragments += own
         else:
-            fragments += [(translation, path) for _, path in own[:1]]
+            fragments += [(translation, elements) for _, elements in own[:1]]
     return _joined(fragments)
 
 
-def _joined(spans: Sequence[Fragment]) -> list[Fragment]:
-    """The same with white space in the elements of both its neighbours; empty elements only once."""
-    with_words = {element for text, path in spans if text.strip() for element in path}
+def _joined(fragments: Sequence[Fragment]) -> list[Fragment]:
+    """Fragments with white space in the elements of both its neighbours; empty elements only once."""
+    with_words = {element for text, elements in fragments if text.strip() for element in elements}
     seen = set(with_words)
     kept: list[Fragment] = []
-    for text, path in spans:
-        if text or not seen.issuperset(path[-1:]):
-            kept.append((text, path))
-            seen.update(() if text else path)
-    known = [None if text.isspace() and with_words.issuperset(path) else path for text, path in kept]
+    for text, elements in fragments:
+        if text or not seen.issuperset(elements[-1:]):
+            kept.append((text, elements))
+            seen.update(() if text else elements)
+    known = [
+        None if text.isspace() and with_words.issuperset(elements) else elements for text, elements in kept
+    ]
     before = accumulate(known, _last_known, initial=Elements())
     after = list(accumulate(reversed(known), _last_known, initial=Elements()))
     return [
-        (text, left[: num_shared(left, right)] if path is None else path)
-        for (text, _), path, left, right in zip(kept, known, before, reversed(after[:-1]), strict=False)
+        (text, left[: num_shared(left, right)] if elements is None else elements)
+        for (text, _), elements, left, right in zip(kept, known, before, reversed(after[:-1]), strict=False)
     ]
 
 
-def _last_known(last: Elements, path: Elements | None) -> Elements:
-    return last if path is None else path
+def _last_known(last: Elements, elements: Elements | None) -> Elements:
+    return last if elements is None else elements
 
 
-def _moved(spans: Sequence[Fragment], text: str, alignment: Alignment) -> list[Fragment]:
-    """The spans of the translation of a segment; white space has no path yet."""
-    source = text_of(spans)
-    begins = list(accumulate((len(part) for part, _ in spans), initial=0))
+def _moved(fragments: Sequence[Fragment], text: str, alignment: Alignment) -> list[Fragment]:
+    """The fragments of the translation of a sentence; white space has no elements yet."""
+    source = text_of(fragments)
+    begins = list(accumulate((len(part) for part, _ in fragments), initial=0))
     cuts = sorted({*begins})
-    path_at = [path for part, path in spans for _ in part]
+    elements_at = [elements for part, elements in fragments for _ in part]
     # A word with an element's boundary inside, as in H2O, is split, also where it stands in the translation.
     inner = {
         source[begin:end]: [cut - begin for cut in cuts[bisect_right(cuts, begin) : bisect_left(cuts, end)]]
@@ -158,32 +160,35 @@ def _moved(spans: Sequence[Fragment], text: str, alignment: Alignment) -> list[F
     rows = [text[slice(*word)] for word in target_words]
     weights = _weights(columns, rows, alignment)
     links = _links(columns, rows, weights)
-    words = [(source[begin:end], path_at[begin]) for begin, end in source_words]
-    paths = _paths(words, links, weights)
+    words = [(source[begin:end], elements_at[begin]) for begin, end in source_words]
+    elements_of_words = _elements_of_words(words, links, weights)
 
-    gaps = _Gaps(paths, partial(gap_votes, rows, columns, weights))
-    placed = {element for path in paths for element in path}
+    gaps = _Gaps(elements_of_words, partial(gap_votes, rows, columns, weights))
+    placed = {element for elements in elements_of_words for element in elements}
     ends = [end for _, end in source_words]
-    for (part, path), begin in zip(spans, begins, strict=False):
-        if not (part and placed.issuperset(path)):
-            at = begin + len(part) - len(part.lstrip())
-            num_placed = next((n for n, element in enumerate(path) if element not in placed), 0)
-            follows = at > 0 and not source[at - 1].isspace()
-            gaps.add(path, num_placed, bisect_right(ends, at), follows=follows)
-    fragments: list[Fragment] = []
+    for (part, elements), begin in zip(fragments, begins, strict=False):
+        if not (part and placed.issuperset(elements)):
+            place = begin + len(part) - len(part.lstrip())
+            num_placed = next((depth for depth, element in enumerate(elements) if element not in placed), 0)
+            follows = place > 0 and not source[place - 1].isspace()
+            gaps.add(elements, num_placed, bisect_right(ends, place), follows=follows)
+    in_target: list[Fragment] = []
     last_end = 0
-    for row, (begin, end) in enumerate([*target_words, (len(text), len(text))]):
-        before, after = gaps.spans(row)
-        fragments += [*before, (text[last_end:begin], ()), *after, (text[begin:end], (*paths, ())[row])]
+    for row, ((begin, end), elements) in enumerate(zip(target_words, elements_of_words, strict=True)):
+        in_target += [*gaps.fragments(row, text[last_end:begin]), (text[begin:end], elements)]
         last_end = end
-    return [fragment for fragment in fragments if any(fragment)]
+    in_target += gaps.fragments(len(target_words), text[last_end:])
+    return [fragment for fragment in in_target if any(fragment)]
 
 
 def _weights(source: list[str], target: list[str], alignment: Alignment) -> list[list[float]]:
     """How much each target word (row) is aligned to each source word (column)."""
     aligned = alignment.of_words()
     columns, rows = matching_words(source, aligned.source_words), matching_words(target, aligned.target_words)
-    return [[aligned.weights[row][at] if row >= 0 <= at else 0.0 for at in columns] for row in rows]
+    return [
+        [aligned.weights[row][column] if row >= 0 and column >= 0 else 0.0 for column in columns]
+        for row in rows
+    ]
 
 
 def _links(source: list[str], target: list[str], weights: list[list[float]]) -> list[int | None]:
@@ -195,9 +200,13 @@ def _links(source: list[str], target: list[str], weights: list[list[float]]) -> 
     for row, word in enumerate(target):
         if not (word[0].isalpha() and any(weights[row])):
             place = row * len(source) / len(target)
-            same = [(weights[row][at], -abs(at - place), at) for at, one in enumerate(source) if one == word]
+            same = [
+                (weights[row][column], -abs(column - place), column)
+                for column, source_word in enumerate(source)
+                if source_word == word
+            ]
             links[row] = max(same)[-1] if same else None
-    free = [at for at in range(len(source)) if at not in links]
+    free = [column for column in range(len(source)) if column not in links]
     for row, word in enumerate(target):
         best = max(free, key=weights[row].__getitem__, default=None)
         if links[row] is None and word[0].isalnum() and best is not None and weights[row][best]:
@@ -205,32 +214,38 @@ def _links(source: list[str], target: list[str], weights: list[list[float]]) -> 
     return links
 
 
-def _paths(
+def _elements_of_words(
     words: Sequence[Fragment], links: Sequence[int | None], weights: Sequence[list[float]]
 ) -> list[Elements]:
-    """The path of each target word, given the source words; those whose words are aligned choose first."""
-    paths: list[Elements] = [()] * len(links)
+    """The elements of each target word, given the source words; elements with aligned words choose first."""
+    elements_of_words: list[Elements] = [()] * len(links)
 
     def assign(columns: Collection[int], rows: Collection[int], depth: int) -> None:
-        elements: dict[int, dict[int, None]] = defaultdict(dict)
+        columns_of: dict[int, dict[int, None]] = defaultdict(dict)
         for column in columns:
             for element in words[column][1][depth : depth + 1]:
-                elements[element][column] = None
+                columns_of[element][column] = None
         linked = {links[row] for row in rows}
         free = dict.fromkeys(rows)
-        for element, own in sorted(elements.items(), key=lambda it: (linked.isdisjoint(it[1]), len(it[1]))):
+
+        def order(element: int) -> tuple[bool, int]:
+            return linked.isdisjoint(columns_of[element]), len(columns_of[element])
+
+        for element in sorted(columns_of, key=order):
+            own = columns_of[element]
             is_whole = len(own) == len(columns)
             run = _best_range([(row, 1 if is_whole or links[row] in own else -1) for row in free])
             if not run and free and any(words[column][0].isalnum() for column in own):
                 place = sum(own) / len(own) * len(links) / len(words)
-                run = [max(free, key=lambda row: (max(weights[row][at] for at in own), -abs(row - place)))]
+                shares = {row: max(weights[row][column] for column in own) for row in free}
+                run = [max(free, key=lambda row: (shares[row], -abs(row - place)))]
             for row in run:
-                paths[row] += (element,)
+                elements_of_words[row] += (element,)
                 del free[row]
             assign(own, run, depth + 1)
 
     assign(range(len(words)), range(len(links)), 0)
-    return paths
+    return elements_of_words
 
 
 def _best_range(scores: Sequence[tuple[int, int]]) -> list[int]:
@@ -249,52 +264,55 @@ def _best_range(scores: Sequence[tuple[int, int]]) -> list[int]:
 
 
 class _Gaps:
-    """The empty elements between the words of a translation, given their paths and votes for gaps."""
+    """The empty elements between the words of a translation, given its words' elements and votes for gaps."""
 
-    def __init__(self, paths: Sequence[Elements], votes: Callable[[int], list[float]]) -> None:
-        self._paths, self._votes = [(), *paths, ()], votes
+    def __init__(self, elements_of_words: Sequence[Elements], votes: Callable[[int], list[float]]) -> None:
+        self._elements_of_words, self._votes = [(), *elements_of_words, ()], votes
         self._gaps: dict[Elements, int] = {}
         self._elements: dict[int, list[tuple[bool, Elements]]] = defaultdict(list)
 
-    def add(self, path: Elements, num_placed: int, position: int, *, follows: bool) -> None:
-        """Add the last element of a path, of which ``num_placed`` have words; the others stay around it.
+    def add(self, elements: Elements, num_placed: int, position: int, *, follows: bool) -> None:
+        """Add the last of some elements, of which ``num_placed`` have words; the others stay around it.
 
         It stands after ``position`` source words, and ``follows`` one without a space between.
         """
-        outermost = path[: num_placed + 1]
+        outermost = elements[: num_placed + 1]
         if outermost not in self._gaps:
-            self._gaps[outermost] = self._gap(position, path[:num_placed], follows)
-        self._elements[self._gaps[outermost]].append((follows, path))
+            self._gaps[outermost] = self._gap(position, elements[:num_placed], follows)
+        self._elements[self._gaps[outermost]].append((follows, elements))
 
-    def spans(self, row: int) -> tuple[list[Fragment], list[Fragment]]:
-        """The empty elements in the gap before a word: those before the space, and those after it."""
-        left, right = self._paths[row : row + 2]
+    def fragments(self, row: int, space: str) -> list[Fragment]:
+        """The empty elements in the gap before a word, some before its white space and some after it."""
+        left, right = self._elements_of_words[row : row + 2]
         before, after = list[tuple[int, Elements]](), list[tuple[int, Elements]]()
-        for follows, path in self._elements[row]:
-            near, far = num_shared(path, left), num_shared(path, right)
+        for follows, elements in self._elements[row]:
+            near, far = num_shared(elements, left), num_shared(elements, right)
             if (near, follows) > (far, False):
-                before.append((-near, path))
+                before.append((-near, elements))
             else:
-                after.append((far, path))
-        return [("", path) for _, path in sorted(before)], [("", path) for _, path in sorted(after)]
+                after.append((far, elements))
+        empty_before, empty_after = (
+            [("", elements) for _, elements in sorted(side)] for side in (before, after)
+        )
+        return [*empty_before, (space, ()), *empty_after]
 
     def _gap(self, position: int, parent: Elements, follows: bool) -> int:
         """The gap inside the parent that most words vote for."""
         totals = self._votes(position)
         allowed = [
             row
-            for row, (left, right) in enumerate(pairwise(self._paths))
+            for row, (left, right) in enumerate(pairwise(self._elements_of_words))
             if num_shared(left, right) <= len(parent)
             and parent in (left[: len(parent)], right[: len(parent)])
         ]
         return max(reversed(allowed) if follows else allowed, key=totals.__getitem__)
 
 
-def num_shared(path: Elements, other: Elements) -> int:
-    """How many elements two paths share."""
+def num_shared(elements: Elements, other: Elements) -> int:
+    """How many of the outermost elements are the same."""
     return next(
-        (n for n, (one, two) in enumerate(zip(path, other, strict=False)) if one != two),
-        min(len(path), len(other)),
+        (depth for depth, (own, its) in enumerate(zip(elements, other, strict=False)) if own != its),
+        min(len(elements), len(other)),
     )
 
 

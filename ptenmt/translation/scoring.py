@@ -59,10 +59,9 @@ def scored_sentences(
     max_positions = translator.config.model.max_positions
     pairs = [
         [
-            (one.sentence.ids, ids if END in ids else [*ids[:max_positions], END])
+            (one.sentence.ids, _ended(one.hypothesis.ids, max_positions))
             for one in translation.sentences
             if not one.sentence.is_blank
-            for ids in [one.hypothesis.ids]
         ]
         for translation in translations
     ]
@@ -70,6 +69,11 @@ def scored_sentences(
     targets = [target for of_text in pairs for _, target in of_text]
     scores = iter(translator.engine.score(sources, targets)() if sources else ())
     return [[ScoredSentence(source, target, next(scores)) for source, target in of_text] for of_text in pairs]
+
+
+def _ended(ids: list[int], max_positions: int) -> list[int]:
+    """The ids of a translation with [END], also of a truncated one."""
+    return ids if END in ids else [*ids[:max_positions], END]
 
 
 def score_prepared(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> PendingScores:

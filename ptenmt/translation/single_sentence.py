@@ -10,6 +10,7 @@ from dataclasses import replace
 from ptenmt.config import DecodingConfig
 from ptenmt.config.schema import MAX_ALTERNATIVES, require
 from ptenmt.tokenizers import UNK, suppressed_ids
+from ptenmt.translation.batching import max_length
 from ptenmt.translation.engine import Hypothesis, SearchRequest
 from ptenmt.translation.postprocessing import Translation
 from ptenmt.translation.sentence import BLANK, SegmentedText
@@ -35,7 +36,7 @@ def align(translator: Translator, text: str, prefix: str = "") -> Alignment:
         prefix_ids = translator.encoder.target_prefix(prefix, with_entities=True)
         request = SearchRequest(
             [sentence.ids],
-            translator.max_length(len(sentence.ids), len(prefix_ids)),
+            max_length(translator.config, len(sentence.ids), len(prefix_ids)),
             translator.config.decoding,
             target_prefixes=[prefix_ids],
             with_attention=True,
@@ -100,7 +101,7 @@ def _completions(
     for batch in (prefixes[first : first + size] for first in range(0, len(prefixes), size)):
         request = SearchRequest(
             [source] * len(batch),
-            translator.max_length(len(source), len(batch[0])),
+            max_length(translator.config, len(source), len(batch[0])),
             replace(translator.config.decoding, num_hypotheses=1),
             target_prefixes=batch,
             with_attention=translator.copies_unknown,

@@ -21,11 +21,15 @@ CARRIED: tuple[SpanKind, ...] = ("entity", "number", "unknown")
 """What a translation carries over."""
 _OPENING = "([{“‘«\"'/-–—¿¡"
 _BRACKETS = ("()", "[]", "{}", "“”", "‘’", "«»", '""', "''")
-_NEAR, _DISTANCE_DECAY = 12, 0.7
-"""How many words on each side of a place vote, and how much less each than the one before it."""
+_NEAR = 12
+"""How many words on each side of a place vote."""
+_DISTANCE_DECAY = 0.7
+"""How much less each word votes than the one before it."""
 _MARK_VOTE = 0.1
-_MIN_SHARE, _SURE_SHARE = 0.1, 0.5
-"""The share of a word's attention with which it may belong to a span, and with which it does."""
+_MIN_SHARE = 0.1
+"""The share of a word's attention with which it may belong to a span."""
+_SURE_SHARE = 0.5
+"""The share of a word's attention with which it belongs to a span."""
 
 
 @dataclass(frozen=True)

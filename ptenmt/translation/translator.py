@@ -213,7 +213,7 @@ class Translator:
                 on_done(done.values())
             while pending:
                 first = next(iter(pending))
-                if len(first.translations) < len(first.texts):
+                if not first.is_done:
                     break
                 del pending[first]
                 yield [first.translations[row] for row in range(len(first.texts))]
@@ -284,18 +284,14 @@ class Translator:
 
     def best(self, sources: Sequence[Sequence[int]]) -> list[list[int]]:
         """Translate a batch of token ids, [START] … [END], to those of the best translations."""
-        max_length = self.max_length(max(map(len, sources)))
-        request = SearchRequest(sources, max_length, self.config.decoding)
+        longest = max(map(len, sources))
+        request = SearchRequest(sources, max_length(self.config, longest), self.config.decoding)
         return [hypotheses[0].ids for hypotheses in self.seeded_engine().submit(request)()]
 
     @property
     def copies_unknown(self) -> bool:
         """Whether [UNK] is replaced by a source word, for which hypotheses need attention."""
         return self.config.tokenizer.kind == "words"
-
-    def max_length(self, num_source_tokens: int, num_prefix_tokens: int = 0) -> int:
-        """The most tokens of a translation, [END] and the target prefix counted; ``DecodingConfig.limit``."""
-        return max_length(self.config, num_source_tokens, num_prefix_tokens)
 
     def seeded_engine(self, texts: Sequence[str] = ()) -> Engine:
         """The engine; for sampling, with a seed that is a function of ``decoding.seed`` and the texts."""

@@ -22,6 +22,7 @@ from ptenmt.export.packaging import Format
 from ptenmt.export.savedmodel import _graph_tokenizer
 from ptenmt.runs import Run
 from ptenmt.tokenizers import END, START, encode_framed
+from ptenmt.translation.batching import max_length
 from ptenmt.translation.engine import SearchRequest
 
 TED = Path(__file__).resolve().parents[2].parent / "shared/data/tfds"
@@ -79,8 +80,8 @@ def check_equal_to_keras(outputs: Outputs, run: Run, texts: Sequence[str]) -> No
     sources, _ = encode_framed(pair.source, texts, longest)
     rows = [row for row, ids in enumerate(sources) if len(ids) > 2]
     assert len(rows) > len(texts) / 2
-    for limit in {translator.max_length(len(sources[row])) for row in rows}:
-        together = [row for row in rows if translator.max_length(len(sources[row])) == limit]
+    for limit in {max_length(translator.config, len(sources[row])) for row in rows}:
+        together = [row for row in rows if max_length(translator.config, len(sources[row])) == limit]
         wait = translator.engine.submit(
             SearchRequest([sources[row] for row in together], limit, translator.config.decoding)
         )

@@ -100,7 +100,7 @@ def test_it_computes_what_keras_computes(make_run: Callable[..., Run], name: str
     searched, weights = in_node(*model_parts(trained), program, sources)
     for beam_size, found in zip((1, 4), searched, strict=True):
         for source, hypothesis in zip(sources, found, strict=True):
-            longest = min(options.limit(len(source)), model.max_positions)
+            longest = min(options.max_length_for(len(source)), model.max_positions)
             request = SearchRequest([source], longest, replace(options, beam_size=beam_size))
             ((best, *_),) = keras.submit(request)()
             assert [START, *hypothesis["ids"]] == best.ids

@@ -120,7 +120,7 @@ def test_batches_hold_similar_lengths_with_one_limit_and_leave_out_blanks():
     flat = [length for of_batch in lengths for length in of_batch]
     assert flat == sorted((len(text) + 2 for text in texts if text), reverse=True)
     for request, of_batch in zip(requests, lengths, strict=True):
-        assert {DecodingConfig().limit(length) for length in of_batch} == {request.max_length}
+        assert {DecodingConfig().max_length_for(length) for length in of_batch} == {request.max_length}
         assert len(of_batch) <= BATCH_SENTENCES
 
 

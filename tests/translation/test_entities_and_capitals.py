@@ -276,6 +276,7 @@ def test_a_headline_is_read_as_text_if_that_is_more_probable(make) -> None:
                 beam_size=beam_size,
             )
             assert translate(translator, "GATO PRETO").text == expected
+            assert not any(request.with_attention for request in translator.engine.requests)
 
 
 def test_one_frequent_word_shows_that_short_sentences_are_no_acronyms(make) -> None:

@@ -12,6 +12,7 @@ from ptenmt.errors import ConfigError
 from ptenmt.model.transformer import Transformer
 from ptenmt.tokenizers import END, START, UNK, build_tokenizers
 from ptenmt.translation import Translation, Translator
+from ptenmt.translation.batching import max_length
 from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
 from ptenmt.translation.single_sentence import align, next_token_alternatives
 
@@ -146,8 +147,8 @@ def test_a_translation_that_reaches_its_limit_is_incomplete(translator: Translat
     short, long = translator.translate(["bala", "bala bala bala bala"])
     assert not short.is_complete
     assert "[END]" not in short.tokens
-    assert len(short.tokens) == 1 + translator.max_length(3) == 1 + 32
-    assert len(long.tokens) == 1 + translator.max_length(6) == 1 + 32
+    assert len(short.tokens) == 1 + max_length(translator.config, 3) == 1 + 32
+    assert len(long.tokens) == 1 + max_length(translator.config, 6) == 1 + 32
 
 
 def test_max_length_is_obeyed(translator: Translator, model: Transformer):
@@ -156,16 +157,23 @@ def test_max_length_is_obeyed(translator: Translator, model: Transformer):
     one, four = bounded.translate(["bala", "bala dico fute galo"])
     assert (one.tokens, one.is_complete) == (["[START]", "bala", "[END]"], True)
     assert (len(four.tokens), four.is_complete) == (1 + 3, False)
-    assert bounded.max_length(3) == bounded.max_length(30) == 3
+    assert max_length(bounded.config, 3) == max_length(bounded.config, 30) == 3
 
 
 def test_the_default_limit_grows_with_the_source_up_to_the_positions(translator: Translator):
-    limits = [translator.max_length(length) for length in range(3, 33)]
+    limits = [max_length(translator.config, length) for length in range(3, 33)]
     assert limits == sorted(limits)
     assert limits[-1] == translator.config.model.max_positions
     roomy = replace(translator.config, model=replace(translator.config.model, max_positions=1000))
     wide = Translator(translator.engine, translator.tokenizers, roomy)
-    assert [wide.max_length(length) for length in (1, 8, 9, 16, 17, 600)] == [36, 36, 52, 52, 68, 1000]
+    assert [max_length(wide.config, length) for length in (1, 8, 9, 16, 17, 600)] == [
+        36,
+        36,
+        52,
+        52,
+        68,
+        1000,
+    ]
 
 
 def test_unknown_is_produced_by_word_tokenizers_only(translator: Translator, model: Transformer):

@@ -7,7 +7,7 @@
 
 import { END, START } from "./tokenizer.js";
 
-const LIMIT_STEP = 8; // see DecodingConfig.limit
+const LIMIT_STEP = 8; // see DecodingConfig.max_length_for
 const TOKENS_PER_ALTERNATIVE = 4; // some only continue a word
 const LEAST_SHARE = 0.01; // of an alternative, in the probability of the best one
 

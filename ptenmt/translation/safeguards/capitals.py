@@ -20,7 +20,8 @@ _UNUSUAL_CAPITALS = re.compile(
 """Two in a row, or three capitalized words: most sentences have neither."""
 _LONG_WORD = 3
 """Letters; in titles shorter words may be in lower case."""
-_MIN_TITLE_WORDS, _MOST_ACRONYMS = 3, 4
+_MIN_TITLE_WORDS = 3
+_MOST_ACRONYMS = 4
 
 
 class Capitals(Safeguard):
@@ -30,7 +31,7 @@ class Capitals(Safeguard):
         self._tokenizer = tokenizer
         self._is_cased = not (config.has_lowercase_text or lowers_typed(config.data))
         self._is_sampled = config.decoding.is_sampled
-        self._usual = Search(config.decoding, with_attention=True)
+        self._usual = Search(config.decoding)
         self._greedy = Search(replace(config.decoding, beam_size=1, num_hypotheses=1), with_scores=True)
         self._frequent = frequent_words(config.data.languages[0])
 

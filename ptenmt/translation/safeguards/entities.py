@@ -52,13 +52,13 @@ class Entities(Safeguard):
         self._is_sampled = options.is_sampled
         self._n_best = Search(replace(options, num_hypotheses=max(options.num_hypotheses, options.beam_size)))
         self._greedy = Search(replace(options, beam_size=1, num_hypotheses=1), with_scores=True)
-        self._usual = Search(options, with_attention=True)
+        self._usual = Search(options)
 
     def before(self, sentence: Sentence) -> None:
         """Give a sentence a span for each entity."""
         spans: list[Span] = []
         masked: list[str] = []
-        for begin, end, kind, written in self._carried(sentence.original):
+        for begin, end, kind, written in self._parts_to_carry(sentence.original):
             original, source = sentence.original[begin:end], ""
             before, after = sentence.original[begin - 1 : begin], sentence.original[end : end + 1]
             if kind == "entity" and before.isalpha() and after.isalpha():
@@ -75,7 +75,7 @@ class Entities(Safeguard):
             with_scores = any(not span.is_removed and span.kind != "number" for span in spans)
             sentence.search = self._n_best._replace(with_scores=with_scores)
 
-    def _carried(self, text: str) -> list[tuple[int, int, SpanKind, str]]:
+    def _parts_to_carry(self, text: str) -> list[tuple[int, int, SpanKind, str]]:
         """What the translation of a text carries over: begin, end, kind, and how the translation writes it.
 
         A quantity, or a word that the model cannot spell, may contain other entities.
@@ -102,14 +102,14 @@ class Entities(Safeguard):
 
         Not after a target prefix, which may have entities, and not with sampling.
         """
-        disturbs = any(span.kind != "number" and not span.is_removed for span in _carried(sentence))
+        disturbs = any(span.kind != "number" and not span.is_removed for span in _carried_spans(sentence))
         if not disturbs or sentence.target_prefix or self._is_sampled:
             return None
         return _without_entities(sentence, self._greedy)
 
     def after(self, sentence: Sentence) -> Sentence:
         """The sentence, hypotheses that have its entities first; or its rival; or without, to be searched."""
-        carried = [span for span in _carried(sentence) if not span.is_removed]
+        carried = [span for span in _carried_spans(sentence) if not span.is_removed]
         if not carried:
             return sentence
         text, _ = source_text(sentence.original, sentence.spans)
@@ -127,7 +127,7 @@ class Entities(Safeguard):
         return replace(rival, is_retried=True)
 
 
-def _carried(sentence: Sentence) -> list[Span]:
+def _carried_spans(sentence: Sentence) -> list[Span]:
     return [span for span in sentence.spans if span.kind in CARRIED]
 
 

@@ -20,8 +20,20 @@ from ptenmt.translation.spans import Span
 
 _HINT = "every line holds a term and its translation, separated by a tab"
 _PLURALS = (
-    *(("", "s"), ("", "es"), ("m", "ns"), ("ão", "ões"), ("ão", "ães"), ("ês", "eses"), ("al", "ais")),
-    *(("el", "eis"), ("el", "éis"), ("ol", "óis"), ("ul", "uis"), ("il", "is"), ("il", "eis"), ("y", "ies")),
+    ("", "s"),
+    ("", "es"),
+    ("m", "ns"),
+    ("ão", "ões"),
+    ("ão", "ães"),
+    ("ês", "eses"),
+    ("al", "ais"),
+    ("el", "eis"),
+    ("el", "éis"),
+    ("ol", "óis"),
+    ("ul", "uis"),
+    ("il", "is"),
+    ("il", "eis"),
+    ("y", "ies"),
 )
 """Endings of singular and plural, of Portuguese and English."""
 

@@ -13,11 +13,14 @@ from ptenmt.translation.safeguards.protocol import Safeguard
 from ptenmt.translation.sentence import Sentence
 
 _LONGEST_PERIOD = 16
-_SHORT_PERIOD, _MIN_REPEATS = 3, 2
+_SHORT_PERIOD = 3
+_MIN_REPEATS = 2
 """An n-gram of one, two or three tokens is repeated at least twice in a loop; a longer one once."""
 _DIGITS_MAY_REPEAT = 4
 _TIMES_SOURCE = 1.5
-_LENGTH_RATIO, _EXTRA_TOKENS, _LENGTH_STEP = 1.5, 10, 16
+_LENGTH_RATIO = 1.5
+_EXTRA_TOKENS = 10
+_LENGTH_STEP = 16
 """The most tokens of the second translation: this many times the source's, and some more, in steps, so that
 sentences of similar length share a batch."""
 _LOOP_IN_WORD = re.compile(r"([^\W\d_]{2,8})\1{2}")

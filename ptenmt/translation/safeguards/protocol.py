@@ -54,7 +54,10 @@ def preferred(rival: Sentence, sentence: Sentence, search: Search, margin: float
     """
     if _probability_of_best(rival) <= _probability_of_best(sentence) + margin:
         return sentence
-    return replace(rival, search=search, hypotheses=()) if search.options.beam_size > 1 else rival
+    if search.options.beam_size == 1:
+        return rival
+    search = search._replace(with_attention=rival.search.with_attention)
+    return replace(rival, search=search, hypotheses=())
 
 
 def _probability_of_best(sentence: Sentence) -> float:

@@ -25,8 +25,18 @@ _SCALES = {
 _LONG_SCALE = ("mil milhões", "mil milhão", "bilião", "biliões", "trilião", "triliões")
 """What a model that has read mostly Brazilian text gets wrong after a numeral, too."""
 _NUMERALS = {
-    **{"um": "one", "dois": "two", "três": "three", "quatro": "four", "cinco": "five", "seis": "six"},
-    **{"sete": "seven", "oito": "eight", "nove": "nine", "dez": "ten", "vinte": "twenty", "cem": "a hundred"},
+    "um": "one",
+    "dois": "two",
+    "três": "three",
+    "quatro": "four",
+    "cinco": "five",
+    "seis": "six",
+    "sete": "seven",
+    "oito": "eight",
+    "nove": "nine",
+    "dez": "ten",
+    "vinte": "twenty",
+    "cem": "a hundred",
 }
 _LENGTHS_AND_WEIGHTS = r"[kcmd]?m[²³]?|[km]?g|[mcd]?l|ha|t"
 _UNITS = rf"km/h|m/s|mph|{_LENGTHS_AND_WEIGHTS}|s|min|[kMG]?W|[kM]Wh|V|[kMG]?Hz|[KMGT]B|[º°][CF]|k?J|kcal"
