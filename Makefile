@@ -30,6 +30,9 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/test_architecture.py
 
+# Options of the shell's own for pytest change what is tested.
+unexport PYTEST_ADDOPTS PYTEST_PLUGINS PYTEST_DISABLE_PLUGIN_AUTOLOAD
+
 # Files of tests go to several processes: tests in one file share costly fixtures. They go in the order of
 # tests/conftest.py, long ones first.
 PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder

@@ -97,3 +97,9 @@ class DownloadProgress:
 OnDownload = Callable[[DownloadProgress], None]
 OnProgress = Callable[[str, int, int], None]
 """Called with the current activity, how much of it is done, and how much there is."""
+
+
+def not_installed(package: str) -> PtenmtError:
+    """The error for a package that an installation by ``pip install ./deploy`` lacks."""
+    hint = "install all of ptenmt: in its clone, pip install ."
+    return PtenmtError(f"this needs {package}, which is not installed", hint)

@@ -19,7 +19,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from ptenmt.errors import DataError, PtenmtError
+from ptenmt.errors import DataError, PtenmtError, not_installed
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -156,7 +156,7 @@ def load_tensorflow() -> None:
     With TF_CPP_MIN_LOG_LEVEL=0 its log lines are shown.
     """
     if importlib.util.find_spec("tensorflow") is None:
-        raise PtenmtError("this needs TensorFlow, which is not installed", "pip install 'tensorflow~=2.21.0'")
+        raise not_installed("TensorFlow")
     if "tensorflow" in sys.modules:
         return
     os.environ.setdefault(_KEEP_MEMORY, "true")

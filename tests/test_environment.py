@@ -7,6 +7,7 @@ from pathlib import Path
 
 HOSTILE = {
     "COLUMNS": "20",
+    "CURL_CA_BUNDLE": "/nowhere",
     "FORCE_COLOR": "1",
     "HTTPS_PROXY": "http://127.0.0.1:9",
     "KERAS_BACKEND": "jax",
@@ -14,6 +15,7 @@ HOSTILE = {
     "NO_COLOR": "1",
     "OMP_NUM_THREADS": "64",
     "PTENMT_DEBUG": "1",
+    "PYTEST_ADDOPTS": "--verbose",
     "PYTHONDONTWRITEBYTECODE": "1",
     "PYTHONIOENCODING": "ascii",
     "PYTHONPATH": "/nowhere",
@@ -49,3 +51,18 @@ def test_variables_of_the_shell_do_not_reach_a_test() -> None:
     )
     assert answer.returncode == 0, answer.stdout
     assert "1 passed" in answer.stdout
+
+
+def test_the_way_to_the_package_index_is_kept_for_pip_alone() -> None:
+    child = "import clean_environment, os; print(clean_environment.for_pip(), 'HTTPS_PROXY' in os.environ)"
+    parent = "import clean_environment, subprocess, sys; subprocess.run([sys.executable, '-c', sys.argv[1]])"
+    kept = {name: HOSTILE[name] for name in ("CURL_CA_BUNDLE", "HTTPS_PROXY")}
+    answer = subprocess.run(
+        [sys.executable, "-c", parent, child],  # as pytest-xdist starts its workers
+        cwd=Path(__file__).parent,
+        env=kept,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert answer.stdout == f"{kept} False\n"

@@ -6,7 +6,6 @@ ptenmt is and where it comes from: the dependencies are installed once and lent 
 
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -19,7 +18,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import clean_environment
 import pytest
+from server_process import running
 from test_light import pair_files, saved_run
 
 pytestmark = [
@@ -57,7 +58,8 @@ class Installation:
         return answer.stdout
 
     def install(self, *what: str | Path, **given: Any) -> None:
-        self.said("python", "-m", "pip", "install", "--quiet", *what, **given)
+        environment = os.environ | clean_environment.for_pip()
+        self.said("python", "-m", "pip", "install", "--quiet", *what, env=environment, **given)
 
     def has(self, module: str) -> bool:
         program = f"import importlib.util as util; print(util.find_spec({module!r}) is not None)"
@@ -127,23 +129,18 @@ def test_without_tensorflow_one_translates_serves_and_looks_inside(
 
 
 def assert_serves(installation: Installation) -> None:
-    command = [str(installation.bin / "ptenmt"), "serve", "--port", "0"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=installation.work) as server:
-        assert server.stderr is not None
-        said = ""
-        while not (address := re.search(r"at (http://\S+)", said)) or "→" not in said:
-            line = server.stderr.readline()
-            assert line, said
-            said += line
+    command = [*installation.prefix, str(installation.bin / "ptenmt")]
+    with running(command, cwd=installation.work) as (server, address):
         body = json.dumps({"q": SENTENCES[:2], "source": "pt", "target": "en"}).encode()
         headers = {"Content-Type": "application/json"}
-        request = urllib.request.Request(f"{address[1]}/translate", data=body, headers=headers)
+        request = urllib.request.Request(f"{address}/translate", data=body, headers=headers)
         with urllib.request.urlopen(request, timeout=300) as answer:
             assert "table" in json.load(answer)["translatedText"][0]
-        with urllib.request.urlopen(f"{address[1]}/", timeout=300) as page:
+        with urllib.request.urlopen(f"{address}/", timeout=300) as page:
             assert b"<html" in page.read()
         server.send_signal(signal.SIGTERM)
-        assert server.wait(300) == 0, said + server.stderr.read()
+        said = server.communicate(timeout=300)
+        assert server.returncode == 0, said
 
 
 @pytest.fixture(scope="module")
@@ -168,15 +165,23 @@ def lent(tmp_path: Path, dependencies: Path) -> Callable[[str], Installation]:
 
 
 def copied_clone(folder: Path) -> Path:
-    """The clone as an archive that was downloaded has it: without .git and what git ignores."""
-    ignored = shutil.ignore_patterns(
-        ".*_cache", ".git", ".venv", "__pycache__", "dist", "build", "*.egg-info"
-    )
-    clone = Path(shutil.copytree(ROOT, folder, ignore=ignored))
-    for run in (clone / "checkpoints").iterdir():
-        if run.is_dir():
-            shutil.rmtree(run)
-    return clone
+    """The clone as an archive that was downloaded has it: what git knows and nothing else."""
+    if not (ROOT / ".git").exists():
+        return Path(shutil.copytree(ROOT, folder, ignore=_not_in_an_archive))
+    listing = ("git", "-C", str(ROOT), "ls-files", "-z")
+    known = subprocess.run(listing, capture_output=True, text=True, check=True).stdout
+    for name in filter(None, known.split("\0")):
+        if (ROOT / name).exists():  # or it is deleted, but not yet from git
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    return folder
+
+
+def _not_in_an_archive(folder: str, names: list[str]) -> set[str]:
+    """What git would ignore."""
+    ignored = (".*_cache", ".venv", "__pycache__", "dist", "build", "node_modules", "*.egg-info")
+    runs = {name for name in names if Path(folder) == ROOT / "checkpoints" and name != "README.md"}
+    return runs | shutil.ignore_patterns(*ignored)(folder, names)
 
 
 def packed_files(root: Path) -> set[str]:

@@ -1,14 +1,15 @@
 """SIGINT, SIGTERM and SIGHUP, without a training: what each stage of one makes of them."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from waiting import PATIENCE_SECONDS, until
 
 from ptenmt import signals
 from ptenmt.signals import Interrupted, StopSignals
@@ -18,15 +19,17 @@ from ptenmt.signals import Interrupted, StopSignals
 STUCK = """
 import ctypes, runpy, signal, sys
 StopSignals = runpy.run_path(sys.argv[1])["StopSignals"]
+if sys.argv[3:]:
+    StopSignals._watch.__globals__["_STARTUP_GRACE_SECONDS"] = float(sys.argv[3])
 with StopSignals().installed() as stop:
     if sys.argv[2] == "training":
         stop.on_stop(lambda: None)
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGTERM])
     try:
         print("ready", flush=True)
-        ctypes.CDLL(None).sleep(60)
+        ctypes.CDLL(None).sleep(600)
     except KeyboardInterrupt:  # it came a moment before; the library does not care
-        ctypes.CDLL(None).sleep(60)
+        ctypes.CDLL(None).sleep(600)
 """
 
 
@@ -80,7 +83,13 @@ def test_an_ignored_signal_stays_ignored():
         signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no signals are sent between processes there")
+def is_pending(process: int) -> bool:
+    """Whether a signal has been sent to a process that none of its threads has taken yet."""
+    status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+    return re.search(r"^ShdPnd:\t0+$", status, re.MULTILINE) is None
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux shows which signals are pending")
 @pytest.mark.parametrize(
     ("stage", "sent", "message"),
     [
@@ -91,15 +100,17 @@ def test_an_ignored_signal_stays_ignored():
 )
 def test_a_library_that_does_not_come_back_holds_nothing_up(stage: str, sent: list[int], message: bytes):
     command = [sys.executable, "-c", STUCK, str(Path(signals.__file__)), stage]
+    if len(sent) > 1:  # the end that follows the first signal must not come before the second
+        command.append(str(PATIENCE_SECONDS))
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         try:
             assert process.stdout.readline() == b"ready\n"
             for number in sent:
+                until(lambda: not is_pending(process.pid))  # two of a kind at once count as one
                 process.send_signal(number)
-                time.sleep(0.2)  # two of a kind at once count as one
-            assert process.wait(300) == 128 + sent[0]
+            assert process.wait(PATIENCE_SECONDS) == 128 + sent[0]
             assert process.stderr.read().startswith(message)
         finally:
             process.kill()

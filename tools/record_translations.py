@@ -12,6 +12,7 @@ import argparse
 import gzip
 import json
 import random
+import re
 import subprocess
 import sys
 import time
@@ -22,7 +23,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-PORT = 5097
 ENTITIES = (
     *("https://example.org/a?b=1&c=2", "www.exemplo.pt/página", "ana.silva@example.org", "exemplo.com.br"),
     *(
@@ -132,6 +132,8 @@ class Recorder:
 
     def __init__(self, folder: Path, run: str) -> None:
         self.folder, self.run = folder, run
+        self.server = ""
+        """Its address."""
 
     def translate(self, name: str, lines: Sequence[str], *options: str) -> None:
         """Translate lines by the command; of JSON all but the time is kept."""
@@ -165,7 +167,7 @@ class Recorder:
         for body in bodies:
             data = json.dumps({"source": "pt", "target": "en", **body}).encode()
             request = urllib.request.Request(
-                f"http://127.0.0.1:{PORT}{route}", data, {"Content-Type": "application/json"}
+                f"{self.server}{route}", data, {"Content-Type": "application/json"}
             )
             try:
                 with urllib.request.urlopen(request, timeout=120) as answer:
@@ -190,13 +192,13 @@ class Recorder:
             f"Content-Type: application/octet-stream\r\n\r\n{content}\r\n--{boundary}--\r\n"
         )
         request = urllib.request.Request(
-            f"http://127.0.0.1:{PORT}/translate_file",
+            f"{self.server}/translate_file",
             "".join(parts).encode(),
             {"Content-Type": f"multipart/form-data; boundary={boundary}"},
         )
         with urllib.request.urlopen(request, timeout=600) as answer:
             path = urllib.parse.urlsplit(json.load(answer)["translatedFileUrl"]).path
-        with urllib.request.urlopen(f"http://127.0.0.1:{PORT}{path}", timeout=60) as answer:
+        with urllib.request.urlopen(f"{self.server}{path}", timeout=60) as answer:
             (self.folder / f"{name}.out").write_bytes(answer.read())
         print(name, flush=True)
 
@@ -257,10 +259,10 @@ def record_commands(
 
 def record_server(recorder: Recorder, sentences: Sequence[str], chance: random.Random) -> None:
     """Record what ``ptenmt serve`` answers."""
-    command = [sys.executable, "-m", "ptenmt", "serve", "--quiet", "--run", recorder.run, "--port", str(PORT)]
-    server = subprocess.Popen(command, cwd=REPOSITORY)
+    command = [sys.executable, "-m", "ptenmt", "serve", "--run", recorder.run, "--port", "0"]
+    server = subprocess.Popen(command, cwd=REPOSITORY, stderr=subprocess.PIPE, text=True)
     try:
-        wait_for_server()
+        recorder.server = address_of(server)
         html = [marked_up(sentence, chance) for sentence in sentences if sentence.split()]
         asked: list[dict[str, object]] = [{"q": text, "format": "html", "alternatives": 2} for text in html]
         recorder.ask("server-html", "/translate", asked)
@@ -274,15 +276,14 @@ def record_server(recorder: Recorder, sentences: Sequence[str], chance: random.R
         server.wait()
 
 
-def wait_for_server() -> None:
-    """Wait until the server has loaded its models."""
-    for _ in range(300):
-        try:
-            urllib.request.urlopen(f"http://127.0.0.1:{PORT}/ready", timeout=5).close()
-            return
-        except OSError:
-            time.sleep(0.2)
-    raise SystemExit("the server does not answer")
+def address_of(server: "subprocess.Popen[str]") -> str:
+    """What the server writes first, once it accepts requests."""
+    said = ""
+    for line in server.stderr or ():
+        if address := re.search(r"at (http://\S+)", line):
+            return address[1]
+        said += line
+    raise SystemExit(f"the server ended: {said}")
 
 
 if __name__ == "__main__":

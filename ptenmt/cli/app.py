@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 from ptenmt._version import __version__
 from ptenmt.cli.console import discard_standard_output, print_error
 from ptenmt.cli.options import COMMAND_LINE, MARKUP, command
-from ptenmt.errors import PtenmtError
+from ptenmt.errors import PtenmtError, not_installed
 from ptenmt.signals import process_signals
 
 COMMANDS = {
@@ -120,11 +120,7 @@ def _limits_of_the_machine() -> Iterator[None]:
 def _missing_package(error: ModuleNotFoundError) -> PtenmtError | None:
     """The message for a library that an installation by ``pip install ./deploy`` lacks."""
     package = (error.name or "ptenmt").partition(".")[0]
-    if package == "ptenmt":
-        return None
-    return PtenmtError(
-        f"this needs {package}, which is not installed", "install all of ptenmt: pip install ."
-    )
+    return None if package == "ptenmt" else not_installed(package)
 
 
 app = typer.Typer(

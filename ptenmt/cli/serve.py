@@ -100,8 +100,8 @@ def serve(
     r"""Serve translations over HTTP, with LibreTranslate's API and a web page.
 
     Only this machine is served, unless --host is given. After SIGTERM or Ctrl-C, requests in progress are
-    completed; after SIGHUP, keys and models are loaded again. Needs pip install 'ptenmt\[serve]'; see
-    docs/serving.md.
+    completed; after SIGHUP, keys and models are loaded again. Needs, in a clone of ptenmt,
+    pip install '.\[serve]'; see docs/serving.md.
 
     Example: ptenmt serve --run base --port 8080
 

@@ -205,7 +205,7 @@ class Run:
         if version > FORMAT_VERSION:
             raise RunError(
                 f"{self.path} is of run format {version}; this ptenmt knows formats up to {FORMAT_VERSION}",
-                "upgrade: pip install --upgrade ptenmt",
+                "upgrade ptenmt: git pull and pip install . in its clone",
             )
         if missing := sorted(set(needed) - facts.keys()):
             raise RunError(f"{file} is damaged: it lacks {', '.join(missing)}", _COPY_HINT)

@@ -180,9 +180,10 @@ def test_an_interruption_at_the_start_is_no_traceback(empty: Path, seconds: floa
     process = subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8", cwd=empty)
     assert process.stderr is not None
     read = ""
-    while read.rpartition("|")[2].strip() != "signal":  # ptenmt/__main__.py has begun
+    while read.rpartition("|")[2].strip() != "ptenmt.signals":
         read = process.stderr.readline()
         assert read
+    assert process.stderr.readline()  # of an import that follows end_process_on_interrupt()
     time.sleep(seconds)
     process.send_signal(signal.SIGINT)
     _, rest = process.communicate()

@@ -6,20 +6,18 @@ import re
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import threading
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import requests
+from server_process import running
+from waiting import until
 
 from ptenmt.errors import ServerError
 from ptenmt.inspection.attention import attention_weights
@@ -29,29 +27,14 @@ from ptenmt.runs.weights import read_weights, write_weights
 from ptenmt.server.limits import Limits, Refusal
 from ptenmt.server.process import address_of, bound_socket, is_loopback, run as run_until_stopped
 
-
-@contextmanager
-def running(*options: str, start: tuple[str, ...] = (), **given: Any) -> Iterator[tuple[Any, str]]:
-    """A server, and its address."""
-    command = [*start, sys.executable, "-m", "ptenmt", "serve", "--port", "0", *options]
-    pipes: dict[str, Any] = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, **pipes, **given) as process:
-        try:
-            assert process.stderr is not None
-            said = ""
-            while not (found := re.search(r"at (http://\S+)", said)) or "→" not in said:
-                line = process.stderr.readline()
-                assert line, said
-                said += line
-            yield process, found[1]
-        finally:
-            process.kill()
+PTENMT = (sys.executable, "-m", "ptenmt")
 
 
 def test_a_server_translates_as_the_command_does_and_ends_in_order(ptenmt, random_run: Path) -> None:
     text = "o gato come hoje ."
     expected = ptenmt("translate", "--run", str(random_run), text, "--beam-size", "2").stdout.strip()
-    with running("--run", str(random_run), "--beam-size", "2") as (process, url):
+    options = ("--run", str(random_run), "--beam-size", "2")
+    with running(PTENMT, *options) as (process, url):
         answer = requests.post(
             f"{url}/translate", json={"q": text, "source": "pt", "target": "en"}, timeout=120
         )
@@ -107,12 +90,10 @@ def test_models_and_keys_are_reloaded_under_load_and_a_service_manager_is_told(
         manager.bind(str(tmp_path / "notify"))
         manager.settimeout(120)
         environment = os.environ | {"NOTIFY_SOCKET": str(tmp_path / "notify"), "LISTEN_FDS": "1"}
-        activate = (sys.executable, "-c", ACTIVATE, str(listening.fileno()))
+        activate = (sys.executable, "-c", ACTIVATE, str(listening.fileno()), *PTENMT)
         options = ("--run", str(run.path), "--keys", str(keys), "--watch")
-        with running(*options, start=activate, env=environment, pass_fds=[listening.fileno()]) as (
-            process,
-            url,
-        ):
+        given = {"env": environment, "pass_fds": [listening.fileno()]}
+        with running(activate, *options, **given) as (process, url):
             assert url.endswith(f":{listening.getsockname()[1]}")
             assert manager.recv(100) == b"READY=1"
             clients = [pool.submit(work) for _ in range(4)]
@@ -123,6 +104,7 @@ def test_models_and_keys_are_reloaded_under_load_and_a_service_manager_is_told(
                 assert manager.recv(100).startswith(b"RELOADING=1\nMONOTONIC_USEC=")
                 assert manager.recv(100) == b"READY=1"
             assert post(bob).status_code == 200
+            until(lambda: seen)
             assert len(seen) == 1
             info, arrays = read_weights(run.weights_folder / "best.safetensors")
             better = {name: array[::-1] for name, array in arrays.items()}
@@ -134,13 +116,6 @@ def test_models_and_keys_are_reloaded_under_load_and_a_service_manager_is_told(
             assert manager.recv(100) == b"STOPPING=1"
             assert process.wait(300) == 0
     assert set(statuses) == {200}
-
-
-def until(true: Callable[[], Any]) -> None:
-    end = time.monotonic() + 300
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def without(monkeypatch: pytest.MonkeyPatch, package: str) -> None:

@@ -8,12 +8,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Collection, Iterator
 from itertools import islice
 from pathlib import Path
 
 import pytest
+from waiting import until
 
 from ptenmt.atomic_files import exclusive
 from ptenmt.cli.translation_job import TranslationView
@@ -342,23 +342,22 @@ def test_a_bad_line_in_the_first_buffer_leaves_nothing(job, tmp_path: Path) -> N
 def test_a_signal_ends_it_and_saves(
     job, many: Path, random_run: Path, tmp_path: Path, number: int, code: int
 ) -> None:
+    more = write_lines(tmp_path / "more.txt", many.read_text(encoding="utf-8").splitlines() * 3)
     record = tmp_path / ".out.txt.partial.json"
-    files = ["--input", str(many), "--output", str(tmp_path / "out.txt")]
+    files = ["--input", str(more), "--output", str(tmp_path / "out.txt")]
     slow = ["--threads", "1", "--beam-size", "3", "--max-length", "30"]
     process = subprocess.Popen(
         [sys.executable, "-m", "ptenmt", "translate", "--run", str(random_run), *files, *slow],
         stderr=subprocess.PIPE,
         text=True,
     )
-    while not record.exists():
-        assert process.poll() is None
-        time.sleep(0.01)
+    until(lambda: record.exists() or process.poll() is not None)  # then there are four more buffers
     process.send_signal(number)
     error = process.communicate(timeout=300)[1]
     assert process.returncode == code
     assert "lines saved; resume with\n  ptenmt translate --resume" in error
-    assert " before\n" in job(many, *slow, "--resume").stderr
-    assert (tmp_path / "out.txt").read_bytes().count(b"\n") == MANY_LINES
+    assert " before\n" in job(more, *slow, "--resume").stderr
+    assert (tmp_path / "out.txt").read_bytes().count(b"\n") == 3 * MANY_LINES
 
 
 def test_partial_output_that_was_changed_is_not_resumed(job, stopped, source: Path, tmp_path: Path) -> None:

@@ -320,7 +320,7 @@ def test_unpacks_all(tmp_path: Path) -> None:
     [
         "../evil",
         "a/../../evil",
-        "/tmp/evil",
+        "{outside}/evil",
         "C:/evil",
         "C:evil",
         "..\\evil",
@@ -330,12 +330,11 @@ def test_unpacks_all(tmp_path: Path) -> None:
     ],
 )
 def test_no_entry_lands_outside(tmp_path: Path, name: str) -> None:
-    archive = zipped(tmp_path / "a.zip", ("fine.txt", b"x"), (name, b"evil"))
+    archive = zipped(tmp_path / "a.zip", ("fine.txt", b"x"), (name.format(outside=tmp_path), b"evil"))
     with contextlib.suppress(DownloadError):
         unpack_zip(archive, tmp_path / "a")
     outside = [path for path in tmp_path.rglob("*") if path.is_file() and tmp_path / "a" not in path.parents]
     assert outside == [archive]
-    assert not Path("/tmp/evil").exists()
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_a_newer_format_is_refused_with_a_hint() -> None:
     for read in (run.facts, run.config):
         with pytest.raises(RunError, match="is of run format 2; this ptenmt knows formats up to 1") as caught:
             read()
-        assert caught.value.hint == "upgrade: pip install --upgrade ptenmt"
+        assert caught.value.hint == "upgrade ptenmt: git pull and pip install . in its clone"
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "3", "{}", '{"format_version": "x"}', None])

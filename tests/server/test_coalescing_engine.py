@@ -2,14 +2,16 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from waiting import PATIENCE_SECONDS, until
 
 from ptenmt.config import DecodingConfig
+from ptenmt.server import coalescing_engine
 from ptenmt.server.coalescing_engine import (
     BusyError,
     CoalescingEngine,
@@ -38,7 +40,7 @@ class RepeatingEngine:
         self.batches.append(([ids[1] for ids in sources], max_length))
 
         def wait() -> list[list[Hypothesis]]:
-            assert self.gate.wait(300)
+            assert self.gate.wait(PATIENCE_SECONDS)
             return [[Hypothesis([START, *[*ids[1:-1] * 2, END][:max_length]])] for ids in sources]
 
         return wait
@@ -69,13 +71,6 @@ class Requests:
         wait = self.submit((1000, 1))
         until(lambda: len(self.engine.batches) == 1)
         return wait
-
-
-def until(is_true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 300
-    while not is_true():
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
 
 
 @contextmanager
@@ -144,15 +139,21 @@ def test_many_requests_of_a_client_get_no_more_than_one_of_another() -> None:
 
 def test_idle_threads_share_what_comes() -> None:
     with running(threads=2) as requests:
+        until(lambda: requests.queue._num_idle == 2)
         requests.submit(*((word, 1) for word in range(4)))
         until(lambda: len(requests.engine.batches) == 2)
     assert [len(batch) for batch, _ in requests.engine.batches] == [2, 2]
 
 
-def test_the_first_sentence_waits_for_others_that_come_at_once() -> None:
+def test_the_first_sentence_waits_for_others_that_come_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coalescing_engine, "GATHERING_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(coalescing_engine, "BATCH_SENTENCES", 3)
     with running() as requests:
         requests.engine.gate.set()
-        waits = [requests.submit((word, 1)) for word in range(3)]
+        waits = [requests.submit((word, 1)) for word in range(2)]
+        time.sleep(0.05)
+        assert not requests.engine.batches
+        waits.append(requests.submit((2, 1)))
         assert [words(wait) for wait in waits] == [[0], [1], [2]]
     assert [batch for batch, _ in requests.engine.batches] == [[0, 1, 2]]
 
@@ -209,7 +210,7 @@ def test_a_document_waits_for_room_and_leaves_some() -> None:
         assert not submitted.done()
         requests.engine.gate.set()
         assert words(waiting) == [1, 2, 3]
-        assert words(submitted.result(20)) == [5, 6]
+        assert words(submitted.result(PATIENCE_SECONDS)) == [5, 6]
 
 
 def test_sentences_of_a_cancelled_request_are_not_translated() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import requests
+from waiting import until
 
 from ptenmt.errors import ConfigError
 from ptenmt.server.limits import Keys, add_key
@@ -331,10 +332,3 @@ def test_a_folder_with_something_else_is_an_error(serve, tmp_path: Path, content
         serve(glossary_folder=tmp_path),
     ):
         pass
-
-
-def until(true: Callable[[], Any]) -> None:
-    end = time.monotonic() + 300
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.005)

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import requests
+from waiting import until
 
 from ptenmt.server import process
 from ptenmt.server.limits import Keys, Limits, add_key
@@ -26,13 +27,6 @@ from ptenmt.translation.confidence import Calibration
 
 ASKED = {"q": "o gato", "source": "pt", "target": "en"}
 HEAD = b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-
-
-def until(true: Any) -> None:
-    end = time.monotonic() + 300
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.005)
 
 
 def connected(served) -> socket.socket:
@@ -142,23 +136,24 @@ def test_pipelined_requests_whose_responses_are_not_read_take_little_memory(
 def test_a_client_that_does_not_read_is_disconnected_without_a_traceback(
     serve, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    made: list[Any] = []
+    connection_made = process._Protocol.connection_made
+
+    def counted(self: Any, transport: Any) -> None:
+        connection_made(self, transport)
+        made.append(self)
+
+    monkeypatch.setattr(process._Protocol, "connection_made", counted)
     monkeypatch.setattr(process, "UNREAD_SECONDS", 1)
     with serve() as served:
         connections = served.server.server_state.connections
-        seen: set[Any] = set()
-
-        def all_are_seen() -> bool:
-            seen.update(connections)
-            return len(seen) == 20
-
         with ExitStack() as stack:
             for _ in range(20):
                 client = stack.enter_context(connected(served))
                 client.settimeout(0.2)
                 with contextlib.suppress(OSError):
                     client.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 2_000)
-                all_are_seen()
-            until(all_are_seen)
+            until(lambda: len(made) == 20)
             until(lambda: not connections)
         assert is_well(served)
     assert caplog.text == ""

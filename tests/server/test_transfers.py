@@ -1,14 +1,14 @@
 """Uploads: how many are received at a time, with and without a key."""
 
 import socket
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
+from waiting import until
 
 from ptenmt.server.limits import Keys, add_key
 from ptenmt.server.routes.libretranslate import DOWNLOAD_SECONDS, MAX_DOWNLOAD_BYTES, Downloads
@@ -20,13 +20,6 @@ FORM = b"Content-Type: multipart/form-data; boundary=x\r\n\r\n--x\r\n"
 FILE = b'Content-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n'
 LARGE = b"o gato\n" * 25_000
 TWO_CHARACTERS = b"\n" * 200_000 + b"um"
-
-
-def until(true: Callable[[], Any]) -> None:
-    end = time.monotonic() + 300
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.005)
 
 
 def received(connection: socket.socket) -> bytes:

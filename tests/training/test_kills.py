@@ -56,6 +56,7 @@ for line in sys.stdin:
         os._exit(0)
     print(child, flush=True)
 """
+MOST_STEPS = 12  # with three saves
 TARGETS = np.linspace(0.02, 0.95, KILLS)
 
 
@@ -133,11 +134,17 @@ def steps_saved(folder: Path) -> int:
 
 def deliver(process: int, number: int, folder: Path, kind: str, target: int, chance: random.Random) -> bool:
     """Send a signal at some moment of a training; returns whether the training was still running."""
+
+    def is_between(pattern: str) -> bool:
+        """Whether there is such a file after the step, or so many steps later, when all have been missed."""
+        steps = steps_saved(folder) - target
+        return steps >= MOST_STEPS or (steps >= 0 and any((folder / "run").glob(pattern)))
+
     marks = {
         "start": lambda: True,
         "step": lambda: steps_saved(folder) >= target,
-        "saving": lambda: steps_saved(folder) >= target and any((folder / "run" / "state").glob("*_temp")),
-        "writing": lambda: steps_saved(folder) >= target and any((folder / "run").glob("**/.*.unfinished")),
+        "saving": lambda: is_between("state/*_temp"),
+        "writing": lambda: is_between("**/.*.unfinished"),
     }
     if not wait_until(process, marks[kind]):
         return False

@@ -2,10 +2,12 @@
 
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
+from waiting import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
@@ -23,6 +25,32 @@ _OPTIONS = [
     "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4",
     "--window-size=1200,900",
 ]
+_TIMERS = """
+const start = window.setTimeout, stop = window.clearTimeout, timers = new Map();
+let last = 0, isHeld = false;
+const run = (timer) => {
+  timer.started = start(() => {
+    timers.delete(timer.number);
+    timer.work();
+  }, timer.pause);
+};
+window.setTimeout = (work, pause) => {
+  const timer = { number: --last, work, pause };
+  timers.set(timer.number, timer);
+  if (!isHeld) run(timer);
+  return timer.number;
+};
+window.clearTimeout = (number) => {
+  stop(timers.get(number)?.started ?? number);
+  timers.delete(number);
+};
+window.heldPauses = () => [...timers.values()].filter((timer) => timer.started === undefined);
+window.holdPauses = (holds) => {
+  isHeld = holds;
+  if (!holds) window.heldPauses().forEach(run);
+};
+"""
+"""The page's timers, which a test can hold: what it does takes longer on a slow machine than any pause."""
 _Value = TypeVar("_Value")
 
 
@@ -39,6 +67,14 @@ class Browser:
         self.complaints()
         self.driver.get(address)
         self.until(lambda: "·" in self.driver.title)
+        self.script(_TIMERS)
+
+    @contextmanager
+    def pauses_held(self) -> Iterator[None]:
+        """No pause that the page makes begins in this block; those that it would have made begin after it."""
+        self.script("window.holdPauses?.(true)")
+        yield
+        self.script("window.holdPauses?.(false)")
 
     def __getitem__(self, name: str) -> "WebElement":
         return self.driver.find_element("id", name)
@@ -51,7 +87,7 @@ class Browser:
         """Run JavaScript in the page, and wait for what it promises."""
         return self.driver.execute_script(f"return (async () => {{ {code} }})()", *arguments)
 
-    def until(self, condition: Callable[[], _Value], seconds: float = 15) -> _Value:
+    def until(self, condition: Callable[[], _Value], seconds: float = PATIENCE_SECONDS) -> _Value:
         """Wait for something to be true, or not empty."""
         from selenium.common import StaleElementReferenceException
         from selenium.webdriver.support.wait import WebDriverWait
@@ -72,9 +108,10 @@ class Browser:
         ActionChains(self.driver).move_to_element(element).perform()
 
     def write(self, text: str) -> None:
-        """Type a text in place of the one that is there."""
-        self["source"].clear()
-        self["source"].send_keys(text)
+        """Type a text in place of the one that is there, without a pause."""
+        with self.pauses_held():
+            self["source"].clear()
+            self["source"].send_keys(text)
 
     def translate(self, text: str, translation: str) -> None:
         """Type a text, and wait until this translation of it is shown."""
