@@ -25,7 +25,9 @@ from ptenmt.translation.spans import source_text
 _ELLIPSIS = re.compile(r"…[\"'”’»)]*\s+(?=[\"'“‘«(]*[A-ZÀ-Þ])")
 """Ends a sentence before a capital; sentencex knows three full stops only."""
 _ABBREVIATION_END = re.compile(
-    r"\b(?:sécs?|págs?|caps?|vols?|núm|nr|n|av|aprox|tels?|ref|máx|mín|r)\.\s*$", re.IGNORECASE
+    r"\b(?:sécs?|págs?|caps?|vols?|núm|nr|n|av|aprox|tels?|ref|máx|mín|r|(?:prof|sr|dr)as?)\.\s*$"
+    r"|(?:^|\b(?:o|a|ao|à|de|do|da|e|com|por|rei|rainha) )(?-i:D)\.\s*$",  # D. Maria, not vitamin D
+    re.IGNORECASE,
 )
 """What sentencex takes for the end of a Portuguese sentence."""
 _FENCE = re.compile(r" {0,3}```[^`]*$")

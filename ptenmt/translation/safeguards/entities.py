@@ -29,8 +29,8 @@ model cannot spell."""
 _RIVALS_MARGIN = 0.05
 """How much more probable, in nats per token, a translation without the entities must be to be preferred
 (benchmarks/reliability.md)."""
-_SPELLED_SIGNS = ("No", "Sm", "Sc")
-"""Unicode's categories of numerals such as ½, of mathematical signs and of currencies."""
+_SPELLED_SIGNS = ("No", "Sm", "Sc", "Sk")
+"""Unicode's categories of numerals such as ½, of mathematical signs, of currencies, and of ^."""
 _NUMBER_OR_CODE = re.compile(f"{CODE}|{NUMBER}")
 _PIECE = re.compile(rf"{CODE}|\d+|[%‰€£¥$]")
 _THOUSANDS = re.compile(r"(?<!\d)\d{1,3}(?:[., \u00a0\u202f]\d{3}){1,6}(?!\d)")
@@ -221,7 +221,8 @@ def _spelled(tokenizer: Tokenizer, languages: Sequence[str]) -> frozenset[str] |
     return letters | {
         char
         for char in tokenizer.characters
-        if not (char.isalpha() or (unicodedata.category(char) in _SPELLED_SIGNS and not char.isascii()))
+        if not (char.isalpha() or char == "^")
+        and (char.isascii() or unicodedata.category(char) not in _SPELLED_SIGNS)
     }
 
 
