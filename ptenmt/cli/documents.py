@@ -30,31 +30,46 @@ def translate_documents(
 ) -> None:
     """Translate documents into a folder, where they keep their names; what can be wrong is checked first.
 
+    A damaged one is reported, and the others are translated.
+
     ``resume`` skips those that an interrupted run has translated; ``resume_command`` is shown by that.
     """
     _check(files, folder)
     make_folder(folder)
     job = load()
     done = _Done(screen, folder, json_checksum(job.facts()), resume=resume)
+    refused: list[DocumentError] = []
     try:
         for file in files:
             if done.has(file):
                 screen.say(f"{folder / file.name}: translated before")
-            else:
+                continue
+            try:
                 _translate(screen, job.translator, file, folder / file.name)
                 done.add(file)
+            except DocumentError as error:
+                refused.append(error)
+                if len(files) > 1:
+                    screen.warn(error.message)
     except KeyboardInterrupt:
         screen.say(f"stopped: {counted(done.count, 'document')} saved; resume with", style="bold")
         screen.say_command(resume_command)
         raise typer.Exit(INTERRUPTED) from None
+    if refused and len(files) > 1:
+        raise DocumentError(f"{len(refused)} of {len(files)} documents cannot be translated", "see above")
+    if refused:
+        raise refused[0]
     done.remove()
 
 
 def _check(files: Sequence[Path], folder: Path) -> None:
     for file in files:
-        check_format(file.name)
         if not file.is_file():
-            raise DocumentError(f"no file {file}")
+            raise DocumentError(f"{file} is a folder; name its files" if file.is_dir() else f"no file {file}")
+        try:
+            check_format(file.name)
+        except DocumentError as error:
+            raise DocumentError(f"{file}: {error.message}", error.hint) from error
         if (folder / file.name).exists() and (folder / file.name).samefile(file):
             raise OutputError(f"{file} would be replaced by its translation", "choose another --output-dir")
     if len({file.name for file in files}) < len(files):

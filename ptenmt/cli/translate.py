@@ -24,6 +24,7 @@ Args:
     interactive: Prompt for sentences, with line editing and history; default at a terminal without TEXT.
 """
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -242,6 +243,9 @@ def _translate_lines(
     reads_file = destination.input_file is not None and not sys.stdout.isatty()
     shows_progress = not is_typed and (destination.file is not None or reads_file)
     given = lines if isinstance(lines, Lines) else None
+    for text in lines if isinstance(lines, list) else []:
+        if os.path.isfile(text):
+            screen.warn(f"{text} is a file: --input translates its lines, --output-dir a document")
     is_shown = given is not None and shows_progress
     target = job.translator.config.data.languages[1]
     view = TranslationView(screen, given if part is None else None, is_shown=is_shown, target=target)

@@ -1,7 +1,7 @@
 """Markdown: prose is translated in the places where markdown-it-py finds it, and all else stays.
 
-Code, HTML blocks, tables, front matter, definitions and URLs are not touched; neither is how a paragraph is
-quoted, indented and divided into lines.
+Code, HTML blocks, tables, front matter, definitions, URLs and blocks of other dialects are not touched;
+neither is how a paragraph is quoted, indented and divided into lines.
 """
 
 import re
@@ -20,6 +20,8 @@ from ptenmt.translation.markup import Fragment
 MAX_CHARACTERS = 2_000_000
 MAX_TAGS = 50_000
 """Characters that could be syntax of a paragraph, line ends included."""
+_DIALECT = re.compile(r"^(?:!!!|\?\?\?|:::|\$\$|: )", re.MULTILINE)
+"""Begins a line of an admonition, a container, a formula or a definition list, which CommonMark has not."""
 
 _FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?:.*\n)*?\1[ \t]*(?:\r?\n|\Z)")
 _LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
@@ -50,7 +52,7 @@ def _ranges(source: str, begin: int) -> Iterator[tuple[int, int, "_Paragraph"]]:
     for token in tokens:
         if token.type != "inline":
             parent = token.type
-        elif parent in ("paragraph_open", "heading_open"):
+        elif parent in ("paragraph_open", "heading_open") and not _DIALECT.search(token.content):
             ranges, first = list[tuple[int, int]](), token.map[0]
             content_lines = token.content.split("\n")
             for (start, end), content in zip(lines[first:], content_lines, strict=False):

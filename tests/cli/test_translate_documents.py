@@ -52,7 +52,8 @@ def test_what_cannot_be_translated_is_said_before_anything_is(ptenmt, tmp_path: 
             "translate", "--run", "tiny", *map(str, files), "--output-dir", str(tmp_path / folder), code=1
         ).stderr
 
-    assert "files of type .pdf are not supported: .txt, .md" in error(page, paper)
+    assert f"{paper}: files of type .pdf are not supported: .txt, .md" in error(page, paper)
+    assert f"{tmp_path / 'other'} is a folder" in error(page, tmp_path / "other")
     assert "no file " in error(tmp_path / "none.docx")
     assert "would be replaced by its translation" in error(page, folder=".")
     assert "two of the documents have the same name" in error(page, tmp_path / "other" / "page.html")
@@ -60,6 +61,24 @@ def test_what_cannot_be_translated_is_said_before_anything_is(ptenmt, tmp_path: 
     assert not (tmp_path / "en").exists()
     (tmp_path / "bad.docx").write_bytes(b"no archive")
     assert "bad.docx: the file is not a Word document" in error(tmp_path / "bad.docx")
+
+
+def test_a_damaged_document_does_not_keep_others_from_being_translated(ptenmt, tmp_path: Path) -> None:
+    damaged, page = tmp_path / "damaged.docx", tmp_path / "page.html"
+    damaged.write_bytes(b"PK")
+    page.write_text("<p>o gato</p>", encoding="utf-8")
+    command = ("translate", "--run", "tiny", str(damaged), str(page), "--output-dir", str(tmp_path / "en"))
+    stderr = ptenmt(*command, code=1).stderr
+    assert f"warning: {damaged}: " in stderr
+    assert "error: 1 of 2 documents cannot be translated" in stderr
+    assert [file.name for file in (tmp_path / "en").glob("*.*") if file.name[0] != "."] == ["page.html"]
+
+
+def test_the_name_of_a_file_in_place_of_a_text_is_a_warning(ptenmt, tmp_path: Path) -> None:
+    letter = tmp_path / "letter.txt"
+    letter.write_text("o gato", encoding="utf-8")
+    warning = f"warning: {letter} is a file: --input translates its lines, --output-dir a document"
+    assert warning in ptenmt("translate", "--run", "tiny", str(letter)).stderr
 
 
 def test_a_document_is_no_lines(ptenmt, tmp_path: Path) -> None:

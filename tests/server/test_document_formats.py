@@ -118,6 +118,11 @@ def test_markdown_of_one_line_a_paragraph_stays_byte_for_byte_if_its_texts_do() 
     assert document.with_texts(document.texts).decode() == source
 
 
+def test_blocks_of_other_dialects_of_markdown_stay() -> None:
+    source = '!!! note "nota"\n    texto\n\n::: tip\ntexto\n:::\n\n$$\nx\n$$\n\ntermo\n: nome\n\n'
+    assert upper_case("a.md", f"{source}texto") == f"{source}TEXTO"
+
+
 def test_a_paragraph_of_markdown_is_translated_as_a_whole() -> None:
     assert texts_of("a.md", MARKDOWN)[:4] == [
         "o gato preto",
