@@ -43,6 +43,8 @@ CODE = (
 _DECIMAL_POINT = frozenset(["en", "he", "hi", "ja", "ko", "th", "zh"])
 """The languages with a decimal point; the others have a comma."""
 _IP_ADDRESS = re.compile(r"(?:[01]?\d?\d|2[0-5]\d)(?:\.(?:[01]?\d?\d|2[0-5]\d)){3}")
+_IDENTIFIER = re.compile(r"\.\d{3}(?:-\d{1,2}|/\d+(?:-\d+)?)(?![\d.,])")
+"""Part of a number that says no amount: 123.456.789-09, 12.345/2020; not 1.000-2.000."""
 _SWAPPED = str.maketrans(".,", ",.")
 
 _NAME = rf"[^\W{''.join(PLACEHOLDERS)}]+"
@@ -52,6 +54,7 @@ _ENTITIES = (
     ADDRESS,
     r"\A {0,3}```[^`\n]*(?:\n(?s:.*))?\Z",  # a code fence, or its first line
     r"(?<!`)(?P<ticks>`+)(?!`)[^\n]{1,200}?(?<!`)(?P=ticks)(?!`)|\{%[^{}\n]{0,200}%\}",  # code; {% tag %}
+    r"(?<![\w$])\$(?=[^$\n]{0,200}[\\^_=])[^$\n]{1,200}\$(?![\w$])|\\\([^\n]{1,200}?\\\)",  # a formula in TeX
     r"\{\{[^{}\n]{0,80}\}\}|\$\{[^{}\n]{0,80}\}|\$?\{[^{}\s]{0,40}\}",  # {{ name }}, ${name}, {name}
     r"&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[A-Za-z]\w{1,30});",  # &nbsp;
     r"(?<![\d%])%(?:\d+\$|\(\w+\))?[-+0#]?\d*(?:\.\d+)?[sdifgxXu@](?!\w)",  # %s, %1$s, %(name)s, %.2f
@@ -69,7 +72,7 @@ _ENTITIES = (
 )
 
 _SIGNS = re.compile(
-    rf"[\d@#%`\u20e3{{{''.join(PLACEHOLDERS)}{_EMOJI[1:]}|://|(?i:www)\.|[<>&]|:\\|\w\.[a-z]{{2}}"
+    rf"[\d@#%`\u20e3{{{''.join(PLACEHOLDERS)}{_EMOJI[1:]}|://|(?i:www)\.|[<>&$]|:\\|\\\(|\w\.[a-z]{{2}}"
 )
 """Every entity has one of these; to search them is ten times as fast."""
 
@@ -102,7 +105,7 @@ def in_notation(entity: str, languages: Sequence[str]) -> str:
     From Portuguese to English ``1.234,5`` becomes ``1,234.5``, ``18h30`` ``18:30`` and ``42.º`` ``42nd``.
     """
     from_point, to_point = (language in _DECIMAL_POINT for language in languages)
-    if from_point == to_point or not re.fullmatch(NUMBER, entity):
+    if from_point == to_point or not re.fullmatch(NUMBER, entity) or _IDENTIFIER.search(entity):
         return entity
     thousands, decimal = ",." if from_point else ".,"
     amount = re.compile(rf"(?:[1-9]\d{{0,2}}(?:\{thousands}\d{{3}})+|\d+)(?:\{decimal}\d+)?")

@@ -5,14 +5,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ptenmt.config import Config
-from ptenmt.data.placeholders import PLACEHOLDERS
 from ptenmt.data.text import detokenize_tokens, repair_wordpiece, spacing
 from ptenmt.tokenizers import END, PAD, START, UNK, TokenizerPair
 from ptenmt.tokenizers.words import WordTokenizer
 from ptenmt.translation.engine import Hypothesis
-from ptenmt.translation.safeguards import Safeguard, own_methods
+from ptenmt.translation.safeguards import Safeguard
 from ptenmt.translation.sentence import SegmentedText, Sentence
-from ptenmt.translation.spans import CARRIED, placed, source_text, spaced_as_typed
+from ptenmt.translation.spans import placed, source_text
 from ptenmt.translation.word_alignment import word_weights, words_of
 
 
@@ -81,7 +80,7 @@ class Postprocessor:
         self._is_wordpiece = config.tokenizer.kind == "wordpiece"
         self._detokenizes = target.splits_punctuation or spacing(config.data) != "none"
         self._length_penalty = config.decoding.length_penalty
-        self._restores = own_methods(safeguards, "restore")
+        self._safeguards = safeguards
 
     def decode(self, sentences: Sequence[Sentence]) -> None:
         """Give each hypothesis of the sentences its text; decoding is fastest in one call."""
@@ -109,16 +108,14 @@ class Postprocessor:
         """The text of a hypothesis with the entities, terms and capitals of the sentence."""
         if sentence.is_blank:
             return sentence.text
-        for restore in self._restores:
-            text = restore(sentence, text)
+        for safeguard in self._safeguards:
+            text = safeguard.restore(sentence, text)
         if not sentence.spans:
             return text
         source, aligned = source_text(sentence.original, sentence.spans)
         if sentence.target_prefix:  # which may have some already
             aligned = [
-                span
-                for span in aligned
-                if span.kind not in CARRIED or not span.target or span.target not in text
+                span for span in aligned if not (span.is_removed and span.target and span.target in text)
             ]
         if aligned and hypothesis.attention is not None:
             source_words, words = words_of(source), words_of(text)
@@ -128,9 +125,9 @@ class Postprocessor:
                 (words, self._tokenizers.target.pieces(hypothesis.ids[1:])),
             )
             text = placed(words, source_words, weights, aligned)
-        masked = {ord(span.source): span.target for span in sentence.spans if span.source in PLACEHOLDERS}
-        text = text.translate(masked) if masked else text
-        return spaced_as_typed(sentence.original, sentence.spans, text)
+        for safeguard in self._safeguards:
+            text = safeguard.finish(sentence, text)
+        return text
 
     def n_best(self, source: str, text: SegmentedText) -> list[Translation]:
         """The n-best list of a translated text: as long as that of the sentence with the most hypotheses.
@@ -154,9 +151,8 @@ class Postprocessor:
         """The distinct source words outside the vocabulary, or which it does not spell well."""
         unknown: dict[str, None] = {}
         for sentence in text.sentences:
-            for span in sentence.spans:
-                if span.kind == "unknown":
-                    unknown[sentence.original[span.begin : span.end]] = None
+            for safeguard in self._safeguards:
+                unknown |= dict.fromkeys(safeguard.unknown_words(sentence))
             if self._source_words is not None and UNK in sentence.ids:
                 # A truncated sentence has fewer ids than words.
                 words = zip(self._source_words(sentence.text), sentence.ids[1:-1], strict=False)

@@ -18,14 +18,16 @@ from ptenmt.errors import ConfigError
 from ptenmt.tokenizers import END, START, UNK, TokenizerPair, encode_framed
 from ptenmt.tokenizers.base import script_of
 from ptenmt.tokenizers.words import WordTokenizer
-from ptenmt.translation.safeguards import Safeguard, own_methods
+from ptenmt.translation.safeguards import Safeguard
 from ptenmt.translation.sentence import Search, SegmentedText, Sentence
 from ptenmt.translation.spans import source_text
 
 _ELLIPSIS = re.compile(r"…[\"'”’»)]*\s+(?=[\"'“‘«(]*[A-ZÀ-Þ])")
 """Ends a sentence before a capital; sentencex knows three full stops only."""
 _ABBREVIATION_END = re.compile(
-    r"\b(?:sécs?|págs?|caps?|vols?|núm|nr|n|av|aprox|tels?|ref|máx|mín|r)\.\s*$", re.IGNORECASE
+    r"\b(?:sécs?|págs?|caps?|vols?|núm|nr|n|av|aprox|tels?|ref|máx|mín|r|(?:prof|sr|dr)as?)\.\s*$"
+    r"|(?:^|\b(?:o|a|ao|à|de|do|da|e|com|por|rei|rainha) )(?-i:D)\.\s*$",  # D. Maria, not vitamin D
+    re.IGNORECASE,
 )
 """What sentencex takes for the end of a Portuguese sentence."""
 _FENCE = re.compile(r" {0,3}```[^`]*$")
@@ -53,9 +55,7 @@ class TextEncoder:
         self._options = config.decoding
         self._preparation = TextPreparation(config.data)
         self._copies_unknown = config.tokenizer.kind == "words"
-        self._befores = own_methods(safeguards, "before")
-        self._rivals = {method.__self__.name: method for method in own_methods(safeguards, "rival")}
-        self._reads = own_methods(safeguards, "read")
+        self._safeguards = safeguards
 
     def prepare_source(self, text: str) -> str:
         """A source sentence as its tokenizer reads it."""
@@ -122,8 +122,9 @@ class TextEncoder:
                 f"the text has {num_sentences:,} sentences; {max_sentences:,} are allowed",
                 "send fewer at a time",
             )
-        for read_texts in () if is_prepared else self._reads:
-            segmented = read_texts(texts, segmented)
+        if not is_prepared:
+            for safeguard in self._safeguards:
+                segmented = safeguard.read(texts, segmented)
         return segmented
 
     def single_sentence(self, text: str) -> SegmentedText:
@@ -167,11 +168,12 @@ class TextEncoder:
         """Encode those that may fit, and their rivals, with the spans that safeguards give them."""
         fitting = [sentence for sentence in sentences if self._may_fit(sentence.original)]
         for sentence in fitting:
-            for before in self._befores:
-                before(sentence)
-            for name, rival_of in self._rivals.items():
-                if (rival := rival_of(sentence)) is not None:
-                    sentence.rivals[name] = rival
+            for safeguard in self._safeguards:
+                safeguard.before(sentence)
+            for safeguard in self._safeguards:
+                rival = safeguard.rival(sentence)
+                if rival is not None:
+                    sentence.rivals[safeguard.name] = rival
         readings = [reading for sentence in fitting for reading in (sentence, *sentence.rivals.values())]
         self.encode(readings)
         for sentence in fitting:

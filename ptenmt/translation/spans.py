@@ -9,16 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from operator import mul
-from typing import Literal
 
 from ptenmt.data.placeholders import find_entities
 from ptenmt.translation.word_alignment import words_of
 
-SpanKind = Literal["entity", "number", "unknown", "term", "emphasis", "casing", "mark"]
-"""``number``: an entity that is a number or a code, which models can mostly translate themselves;
-``unknown``: one that is a word which the model cannot spell."""
-CARRIED: tuple[SpanKind, ...] = ("entity", "number", "unknown")
-"""What a translation carries over."""
 _OPENING = "([{“‘«\"'/-–—¿¡"
 _BRACKETS = ("()", "[]", "{}", "“”", "‘’", "«»", '""', "''")
 _NEAR = 12
@@ -39,7 +33,8 @@ class Span:
     begin: int
     end: int
     """Characters of the sentence as it was typed."""
-    kind: SpanKind
+    kind: str
+    """What it is to the safeguard that found it; read by safeguards only."""
     source: str
     """What the model reads in its place; if empty or a space, it is removed."""
     target: str | None = None
@@ -48,6 +43,10 @@ class Span:
     """Whether what is removed has no space before it."""
     is_term: bool = False
     """Whether a glossary gave the target, be it that of a number."""
+    is_carried: bool = False
+    """Whether it is an entity, which the translation carries over."""
+    is_placed: bool = False
+    """Whether the words aligned to it give its place in the translation even if the model reads it."""
 
     @property
     def is_removed(self) -> bool:
@@ -57,7 +56,7 @@ class Span:
     @property
     def is_aligned(self) -> bool:
         """Whether its place in the translation is that of the words that are aligned to it."""
-        return (self.kind in CARRIED and self.is_removed) or self.kind in ("term", "emphasis")
+        return self.is_placed or (self.is_removed and self.target is not None)
 
     def contains(self, span: "Span") -> bool:
         """Whether another span lies in it."""
@@ -186,26 +185,6 @@ class _Placement:
         """How much each word of the translation attends to a span."""
         columns = self._columns(span)
         return [sum(of_word[column] for column in columns) for of_word in self._weights]
-
-
-def spaced_as_typed(sentence: str, spans: Iterable[Span], text: str) -> str:
-    """A translation in which entities that stand once have a space next to a word only where they had it."""
-    for span in spans:
-        target = span.target
-        if span.kind != "entity" or not target or text.count(target) != 1 or sentence.count(target) != 1:
-            continue
-        before, after = text.split(target)
-        left, right = sentence[: span.begin], sentence[span.end :]
-        if left[-1:].isalnum() and before[-2:-1].isalnum():
-            before = before.removesuffix(" ")
-        elif left[-1:] == " " and before[-1:].isalnum():
-            before += " "
-        if right[:1].isalnum() and after[1:2].isalnum():
-            after = after.removeprefix(" ")
-        elif right[:1] == " " and after[:1].isalnum():
-            after = f" {after}"
-        text = before + target + after
-    return text
 
 
 def gap_votes(

@@ -26,7 +26,7 @@ from ptenmt.translation.confidence import Calibration
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 from ptenmt.translation.engine import Engine, EngineName, SearchRequest
 from ptenmt.translation.postprocessing import Postprocessor, Translation
-from ptenmt.translation.safeguards import own_methods, safeguards_of
+from ptenmt.translation.safeguards import safeguards_of
 from ptenmt.translation.safeguards.glossary import Glossary
 from ptenmt.translation.segmentation import TextEncoder
 from ptenmt.translation.sentence import Sentence
@@ -57,7 +57,7 @@ class Translator:
         self._is_sampled = config.decoding.is_sampled
         searches_again = engine.name == "ctranslate2"
         safeguards = safeguards_of(tokenizers, config, glossary, searches_again=searches_again)
-        self._afters = own_methods(safeguards, "after")
+        self._safeguards = safeguards
         self.encoder = TextEncoder(tokenizers, config, safeguards)
         self.postprocessor = Postprocessor(tokenizers, config, safeguards)
 
@@ -258,8 +258,8 @@ class Translator:
         return [self._reviewed(sentence) for sentence in sentences]
 
     def _reviewed(self, sentence: Sentence) -> Sentence:
-        for after in self._afters:
-            sentence = after(sentence)
+        for safeguard in self._safeguards:
+            sentence = safeguard.after(sentence)
             if not sentence.hypotheses:
                 if not sentence.ids:
                     self.encoder.encode([sentence])

@@ -52,6 +52,8 @@ from ptenmt.data.placeholders import PLACEHOLDERS, in_notation, mask, mask_pair,
         ("1.5 000, 1 000.5, 1 234 567 89", ["1.5", "000", "1 000.5", "1 234 567", "89"]),
         ("http://a.pt/(b)(c. www.a.pt/(b)", ["http://a.pt/(b)(c", "www.a.pt/(b)"]),
         ("a.b+c@d.pt, @a.b@c.pt.", ["a.b+c@d.pt", "@a"]),
+        (r"Seja $\alpha$, $E=mc^2$ e \(a_1\).", [r"$\alpha$", "$E=mc^2$", r"\(a_1\)"]),
+        ("De $5 a R$ 6 = US$ 7.", ["$5", "R$ 6", "US$ 7"]),
     ],
 )
 def test_entities_are_found(text: str, entities: list[str]) -> None:
@@ -83,7 +85,9 @@ def test_a_number_is_written_as_in_the_target_language() -> None:
         "v1.000",
     ):
         assert in_notation(same, ("pt", "en")) == same
-    assert in_notation("192.168.100.200", ("pt", "en")) == "192.168.100.200"
+    for identifier in ("192.168.100.200", "123.456.789-09", "12.345.678/0001-95", "12.345-6", "12.345/2020"):
+        assert in_notation(identifier, ("pt", "en")) == identifier
+    assert in_notation("1.000-2.000", ("pt", "en")) == "1,000-2,000"
     assert in_notation("1.000,5", ("pt", "es")) == "1.000,5"
     ordinals = [in_notation(each, ("pt", "en")) for each in ("1.º", "42.ª", "3º", "13.º", "111º")]
     assert ordinals == ["1st", "42nd", "3rd", "13th", "111th"]

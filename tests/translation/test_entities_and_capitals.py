@@ -256,6 +256,7 @@ def test_words_with_letters_that_the_model_does_not_spell_stay(make, share) -> N
     for typed, unknown in [
         ("a casa de Abramović.", ["Abramović"]),
         ("a casa ≤ Löw-Beer e 5½ gatos.", ["≤", "Löw-Beer", "5½"]),
+        ("a casa de x^2.", ["x^2"]),
         ("a casa é pão.", []),
     ]:
         translation = translate(translator, typed)

@@ -94,6 +94,8 @@ def test_every_line_end_separates_sentences_and_stays(end: str):
         "É o Sr. Silva.",
         "Custa 1.5 e 2.000.",
         "O cap. III, do séc. XX.",
+        "O rei D. João e a Profa. Lima.",
+        "D. Maria veio.",
         "Av. Brasil, n. 3",
         "eu… não sei",
     ],

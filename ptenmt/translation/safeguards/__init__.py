@@ -13,10 +13,10 @@ from ptenmt.translation.safeguards.entities import Entities
 from ptenmt.translation.safeguards.glossary import Glossary, Terms
 from ptenmt.translation.safeguards.languages import Languages
 from ptenmt.translation.safeguards.loops import Loops
-from ptenmt.translation.safeguards.protocol import Safeguard, own_methods
+from ptenmt.translation.safeguards.protocol import Safeguard
 from ptenmt.translation.safeguards.quotes import Quotes
 
-__all__ = ["Safeguard", "own_methods", "safeguards_of"]
+__all__ = ["Safeguard", "safeguards_of"]
 
 
 def safeguards_of(

@@ -11,7 +11,7 @@ from ptenmt.tokenizers import UNK, Tokenizer
 from ptenmt.tokenizers.words import word_pattern
 from ptenmt.translation.safeguards.protocol import Safeguard, preferred
 from ptenmt.translation.sentence import Case, Search, Sentence
-from ptenmt.translation.spans import CARRIED, Span, SpanKind
+from ptenmt.translation.spans import Span
 
 _CAPITAL = "[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]"
 _UNUSUAL_CAPITALS = re.compile(
@@ -64,17 +64,19 @@ class Capitals(Safeguard):
         ``is_text``: its words are no acronyms.
         """
         original = sentence.original
-        entities = [span for span in sentence.spans if span.kind in CARRIED]
+        entities = [span for span in sentence.spans if span.is_carried]
         truecased, case, words = self._truecased(original, entities, is_text)
         if case is None and not words:
             return sentence.spans, None
         others = [
             _in_case(span, truecased, case) if span.is_term else span
             for span in sentence.spans
-            if span.kind not in ("casing", "emphasis")
+            if span.kind != "casing"
         ]
-        kind: SpanKind = "casing" if case else "emphasis"
-        changed = [Span(*word.span(), kind, truecased[word.start() : word.end()]) for word in words]
+        changed = [
+            Span(*word.span(), "casing", truecased[word.start() : word.end()], is_placed=case is None)
+            for word in words
+        ]
         own = [span for span in changed if not span.overlaps(others)]
         return tuple(sorted([*others, *own], key=lambda span: (span.begin, span.end))), case
 
@@ -154,7 +156,7 @@ class Capitals(Safeguard):
 
 def _in_case(term: Span, truecased: str, case: Case | None) -> Span:
     """A term in a truecased sentence, with its translation in the case of the sentence."""
-    source = truecased[term.begin : term.end] if term.kind == "term" else term.source
+    source = term.source if term.is_carried else truecased[term.begin : term.end]
     target = term.target
     if target is not None and case is not None and target.islower():
         target = target.upper() if case == "upper" else capitalized(target)

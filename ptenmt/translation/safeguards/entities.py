@@ -10,6 +10,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from ptenmt.config import Config
 from ptenmt.data.placeholders import CODE, NUMBER, PLACEHOLDERS, entities_in_notation
@@ -20,13 +21,16 @@ from ptenmt.translation.engine import Hypothesis
 from ptenmt.translation.safeguards.protocol import Safeguard, preferred
 from ptenmt.translation.safeguards.quantities import quantities
 from ptenmt.translation.sentence import Search, Sentence
-from ptenmt.translation.spans import CARRIED, Span, SpanKind, source_text
+from ptenmt.translation.spans import Span, source_text
 
+_Kind = Literal["entity", "number", "unknown"]
+"""``number``: a number or a code, which models can mostly translate themselves; ``unknown``: a word which the
+model cannot spell."""
 _RIVALS_MARGIN = 0.05
 """How much more probable, in nats per token, a translation without the entities must be to be preferred
 (benchmarks/reliability.md)."""
-_SPELLED_SIGNS = ("No", "Sm", "Sc")
-"""Unicode's categories of numerals such as ½, of mathematical signs and of currencies."""
+_SPELLED_SIGNS = ("No", "Sm", "Sc", "Sk")
+"""Unicode's categories of numerals such as ½, of mathematical signs, of currencies, and of ^."""
 _NUMBER_OR_CODE = re.compile(f"{CODE}|{NUMBER}")
 _PIECE = re.compile(rf"{CODE}|\d+|[%‰€£¥$]")
 _THOUSANDS = re.compile(r"(?<!\d)\d{1,3}(?:[., \u00a0\u202f]\d{3}){1,6}(?!\d)")
@@ -69,18 +73,18 @@ class Entities(Safeguard):
                 source = PLACEHOLDERS[masked.index(written)]
             elif kind == "number" and not self._has_placeholders:
                 source = original
-            spans.append(Span(begin, end, kind, source, written))
+            spans.append(Span(begin, end, kind, source, written, is_carried=True))
         sentence.spans = tuple(sorted([*sentence.spans, *spans], key=lambda span: span.begin))
         if not all(span.is_removed for span in spans):
             with_scores = any(not span.is_removed and span.kind != "number" for span in spans)
             sentence.search = self._n_best._replace(with_scores=with_scores)
 
-    def _parts_to_carry(self, text: str) -> list[tuple[int, int, SpanKind, str]]:
+    def _parts_to_carry(self, text: str) -> list[tuple[int, int, _Kind, str]]:
         """What the translation of a text carries over: begin, end, kind, and how the translation writes it.
 
         A quantity, or a word that the model cannot spell, may contain other entities.
         """
-        parts: list[tuple[int, int, SpanKind, str]] = []
+        parts: list[tuple[int, int, _Kind, str]] = []
         for quantity in quantities(text, self._languages):
             # Where there are no placeholders the model would read it, and lose its size.
             parts.append((*quantity[:2], "number" if self._has_placeholders else "entity", quantity.target))
@@ -91,7 +95,7 @@ class Entities(Safeguard):
             parts.append((*entity.span(), "number" if is_number else "entity", written))
         for word in unknown:
             parts.append((*word.span(), "unknown", word[0]))
-        chosen: list[tuple[int, int, SpanKind, str]] = []
+        chosen: list[tuple[int, int, _Kind, str]] = []
         for part in sorted(parts, key=lambda part: (part[0], -part[1])):
             if not chosen or part[0] >= chosen[-1][1]:
                 chosen.append(part)
@@ -126,20 +130,51 @@ class Entities(Safeguard):
             rival = _without_entities(sentence, self._usual)
         return replace(rival, is_retried=True)
 
+    def finish(self, sentence: Sentence, text: str) -> str:
+        """The translation with its entities in place of placeholders."""
+        masked = {ord(span.source): span.target for span in sentence.spans if span.source in PLACEHOLDERS}
+        text = text.translate(masked) if masked else text
+        return _spaced_as_typed(sentence.original, sentence.spans, text)
+
+    def unknown_words(self, sentence: Sentence) -> list[str]:
+        """Words with letters that the model does not spell well."""
+        spans = [span for span in sentence.spans if span.kind == "unknown"]
+        return [sentence.original[span.begin : span.end] for span in spans]
+
 
 def _carried_spans(sentence: Sentence) -> list[Span]:
-    return [span for span in sentence.spans if span.kind in CARRIED]
+    return [span for span in sentence.spans if span.is_carried]
 
 
 def _without_entities(sentence: Sentence, search: Search) -> Sentence:
     """The sentence to be searched without any entity; its translation gets them in the end."""
     spans = [
-        replace(span, source="") if span.kind in CARRIED and not span.is_removed else span
+        replace(span, source="") if span.is_carried and not span.is_removed else span
         for span in sentence.spans
     ]
     return replace(
         sentence, spans=tuple(spans), text="", ids=[], hypotheses=(), search=search, rivals={}, previous=None
     )
+
+
+def _spaced_as_typed(sentence: str, spans: Sequence[Span], text: str) -> str:
+    """A translation in which entities that stand once have a space next to a word only where they had it."""
+    for span in spans:
+        target = span.target
+        if span.kind != "entity" or not target or text.count(target) != 1 or sentence.count(target) != 1:
+            continue
+        before, after = text.split(target)
+        left, right = sentence[: span.begin], sentence[span.end :]
+        if left[-1:].isalnum() and before[-2:-1].isalnum():
+            before = before.removesuffix(" ")
+        elif left[-1:] == " " and before[-1:].isalnum():
+            before += " "
+        if right[:1].isalnum() and after[1:2].isalnum():
+            after = after.removeprefix(" ")
+        elif right[:1] == " " and after[:1].isalnum():
+            after = f" {after}"
+        text = before + target + after
+    return text
 
 
 def _has_all(text: str, carried: Sequence[Span], hypothesis: Hypothesis) -> bool:
@@ -186,7 +221,8 @@ def _spelled(tokenizer: Tokenizer, languages: Sequence[str]) -> frozenset[str] |
     return letters | {
         char
         for char in tokenizer.characters
-        if not (char.isalpha() or (unicodedata.category(char) in _SPELLED_SIGNS and not char.isascii()))
+        if not (char.isalpha() or char == "^")
+        and (char.isascii() or unicodedata.category(char) not in _SPELLED_SIGNS)
     }
 
 

@@ -120,7 +120,9 @@ class Terms(Safeguard):
         terms: list[Span] = []
         entities = {(span.begin, span.end): span for span in sentence.spans}
         for place, target in self._glossary.find(sentence.original):
-            term = Span(*place, "term", sentence.original[slice(*place)], target, is_term=True)
+            term = Span(
+                *place, "term", sentence.original[slice(*place)], target, is_term=True, is_placed=True
+            )
             number = entities.get(place)
             if number is not None and number.kind == "number":
                 # A number that is left to the model cannot become anything else.

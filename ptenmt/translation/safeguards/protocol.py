@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from ptenmt.translation.engine import mean_log_probability
 from ptenmt.translation.sentence import Search, SegmentedText, Sentence
 
 
 class Safeguard:
-    """Changes nothing; a safeguard overrides the methods that it needs, and only these are called.
+    """Changes nothing; a safeguard overrides the methods that it needs.
 
     Texts are read; each sentence goes through ``before`` of all and ``rival`` of all, is searched with its
-    rivals, and goes through ``after`` of all, in the order of ``safeguards_of``; ``restore`` comes last.
+    rivals, and goes through ``after`` of all, in the order of ``safeguards_of``. At last its translation goes
+    through ``restore`` of all, gets what becomes of the aligned spans, and goes through ``finish`` of all.
     ``before`` changes the sentence: it adds spans to those that the sentence has. ``after`` changes none: it
     returns the sentence, a rival, or a copy.
     """
@@ -40,11 +40,13 @@ class Safeguard:
         """What the model wrote, before what becomes of the spans is put into it; no words come or go."""
         return text
 
+    def finish(self, _sentence: Sentence, text: str) -> str:
+        """The translation of a sentence with spans."""
+        return text
 
-def own_methods(safeguards: Sequence[Safeguard], name: str) -> list[Any]:
-    """The methods of this name that safeguards have of their own, in order."""
-    inherited = getattr(Safeguard, name)
-    return [getattr(guard, name) for guard in safeguards if getattr(type(guard), name) is not inherited]
+    def unknown_words(self, _sentence: Sentence) -> Sequence[str]:
+        """Words that the model cannot spell."""
+        return ()
 
 
 def preferred(rival: Sentence, sentence: Sentence, search: Search, margin: float = 0.0) -> Sentence:
