@@ -47,7 +47,7 @@ _IDENTIFIER = re.compile(r"\.\d{3}(?:-\d{1,2}|/\d+(?:-\d+)?)(?![\d.,])")
 """Part of a number that says no amount: 123.456.789-09, 12.345/2020; not 1.000-2.000."""
 _SWAPPED = str.maketrans(".,", ",.")
 
-_NAME = rf"[^\W{''.join(PLACEHOLDERS)}]+"
+_NAME = rf"(?:[^\W{''.join(PLACEHOLDERS)}][\u0300-\u036f]*)+"  # with combining accents
 _EMOJI = "[\u203c\u2049\u2139\u2190-\u21ff\u231a-\u27bf\u2934-\u2b55\U0001f000-\U0001faff]"
 _EMOJI_CHANGED = f"{_EMOJI}[\ufe0f\U0001f3fb-\U0001f3ff]*"  # variation selector, skin tones
 _ENTITIES = (

@@ -67,6 +67,7 @@ def test_fine_tuning_starts_from_it(ptenmt, empty: Path) -> None:
     ptenmt("train", "--config", str(sizes), "--init-from", "starter", "--run", "mine", *options)
     origin = json.loads((RUNS_FOLDER / "mine" / "run.json").read_text())
     assert "starter" in str(origin)
+    assert "output_ids" not in origin, "20 pairs say nothing of what the starter may generate"
 
 
 def test_it_is_small_and_names_no_machine() -> None:

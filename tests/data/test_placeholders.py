@@ -53,6 +53,7 @@ from ptenmt.data.placeholders import PLACEHOLDERS, in_notation, mask, mask_pair,
         ("http://a.pt/(b)(c. www.a.pt/(b)", ["http://a.pt/(b)(c", "www.a.pt/(b)"]),
         ("a.b+c@d.pt, @a.b@c.pt.", ["a.b+c@d.pt", "@a"]),
         (r"Seja $\alpha$, $E=mc^2$ e \(a_1\).", [r"$\alpha$", "$E=mc^2$", r"\(a_1\)"]),
+        ("Vê #Mu\u0301sica e @Jo\u0303o.", ["#Mu\u0301sica", "@Jo\u0303o"]),  # as macOS writes accents
         ("De $5 a R$ 6 = US$ 7.", ["$5", "R$ 6", "US$ 7"]),
     ],
 )

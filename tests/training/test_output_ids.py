@@ -1,5 +1,7 @@
 """Which tokens of a shared vocabulary search generates: those of the training's targets."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,7 +9,7 @@ from random_models import write_random_run
 
 from ptenmt.config import AugmentConfig, DataConfig, TokenizerConfig
 from ptenmt.data.readers import demo_pairs
-from ptenmt.recipes import output_ids
+from ptenmt.recipes import output_ids, prepare_for_translating
 from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
 from ptenmt.tokenizers import SPECIAL_PIECES, build_tokenizers
 
@@ -40,3 +42,16 @@ def test_a_run_that_records_them_is_converted_anew(tmp_path: Path):
     allowed = load().tokenizers.target.pieces([0, 1, 2, 3, 6])
     for _ in range(2):  # from the weights, and from the cache
         assert ctranslate2_model(load()).files["vmap.txt"].decode() == "\t" + " ".join(allowed) + "\n"
+
+
+@pytest.mark.parametrize("is_warm", [False, True])
+def test_after_a_warm_start_search_generates_what_the_other_run_could(tmp_path: Path, is_warm: bool):
+    run = write_random_run(tmp_path / "run", DATA, PAIRS[:20])
+    facts = json.loads((run.path / "run.json").read_text())
+    if is_warm:
+        facts["initialized_from"] = "another run"
+    (run.path / "run.json").write_text(json.dumps(facts))
+    shared = run.config()
+    shared = replace(shared, tokenizer=replace(shared.tokenizer, shared=True))
+    prepare_for_translating(shared, run, pytest.fail, calibrates=True)
+    assert ("output_ids" in run.facts()) != is_warm
