@@ -30,9 +30,8 @@ def translate_documents(
 ) -> None:
     """Translate documents into a folder, where they keep their names; what can be wrong is checked first.
 
-    A damaged one is reported, and the others are translated.
-
-    ``resume`` skips those that an interrupted run has translated; ``resume_command`` is shown by that.
+    A damaged document is reported, and the others are translated. ``resume`` skips the documents that an
+    interrupted command has translated; ``resume_command`` is shown after an interruption.
     """
     _check(files, folder)
     make_folder(folder)

@@ -26,12 +26,12 @@ _DIALECT = re.compile(r"^(?:!!!|\?\?\?|:::|\$\$|: )", re.MULTILINE)
 _FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?:.*\n)*?\1[ \t]*(?:\r?\n|\Z)")
 _LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
 _PREFIX = re.compile(r"\[\^[^\]\s]{1,99}\]:\s+|\[[ xX]\]\s+|\[![A-Z]+\](?:\n|$)")
-"""The beginning of a footnote, the box of a task, or the kind of an alert: Markdown in most programs."""
+"""A footnote's label, a task's check box, or an alert's type: extensions that most renderers know."""
 _FOOTNOTE = re.compile(r"(\[\^[^\]\s]{1,99}\])")
 _UNBROKEN = re.compile(r"`[^`]*`|\]\([^()]*\)")
 _SYNTAX = re.compile(r"[\\`*_\[\]<>~]")
 _BLOCK = re.compile(r"(?:\d{1,9}(?=[.)](?:\s|$)))?([.)](?=\s|$)|[-+*=]+(?=\s|$)|#{1,6}(?=\s|$)|>)")
-"""What would begin a list, a heading and the like at the beginning of a line."""
+"""At the beginning of a line: a marker of a list, a heading or another block."""
 _Token = Any
 
 
