@@ -1,6 +1,6 @@
 """Placeholders: what a translation carries over as it is, replaced by numbered symbols and put back.
 
-URLs, e-mail addresses, paths, numbers in digits with their signs and units, codes such as ``H2O``,
+URLs, e-mail addresses, paths, numbers in digits with their signs and units, ``2 + 2``, codes such as ``H2O``,
 ``{name}``, ``%1$s``, ``<b>``, ``#TAG#``, ``@user`` and emoji are entities. Training and translation mask them
 with the same functions.
 """
@@ -35,6 +35,8 @@ NUMBER = (
     r"|[ \u00a0\u202f]?[%‰€£¥$](?![({.]?\w))?(?!\.?\w)"
 )
 """The pattern of a number: 7, -1,000.5, 2 500, 12/03/2024, 10:30, 18h30, R$ 5, 10 %, 42.º, 5kg; not 1990s."""
+EXPRESSION = rf"{NUMBER} ?[*+/=×÷] ?{NUMBER}(?: ?[-−*+/=×÷] ?{NUMBER})*"
+"""The pattern of numbers with operators: 5 * 3, 2 + 2 - 1 = 3; not 10 - 2, which may be a dash."""
 CODE = (
     r"(?<![\w-])(?:[A-Z]{2}\d\d(?: \d{4})+(?: \d{1,3})?|[A-Z]+-\d+|[A-Za-z]+\d[A-Za-z\d]*(?:\.\d+)*"
     r"|\d+[A-Z][A-Za-z\d]*)(?!-?\w)"
@@ -55,6 +57,9 @@ _ENTITIES = (
     r"\A {0,3}```[^`\n]*(?:\n(?s:.*))?\Z",  # a code fence, or its first line
     r"(?<!`)(?P<ticks>`+)(?!`)[^\n]{1,200}?(?<!`)(?P=ticks)(?!`)|\{%[^{}\n]{0,200}%\}",  # code; {% tag %}
     r"(?<![\w$])\$(?=[^$\n]{0,200}[\\^_=])[^$\n]{1,200}\$(?![\w$])|\\\([^\n]{1,200}?\\\)",  # a formula in TeX
+    # A call: a name with _ or a dot, or arguments that begin with a quote; not aluno(a).
+    r"(?<![\w.])(?:(?=[\w.]{0,80}(?:\w_\w|\w\.[A-Za-z]{2}))[A-Za-z_][\w.]{0,80}(?<!\.)|[A-Za-z]\w{0,80}(?=\(['\"]))"
+    r"\((?:[^()\n]|\([^()\n]{0,80}\)){0,200}\)",
     r"\{\{[^{}\n]{0,80}\}\}|\$\{[^{}\n]{0,80}\}|\$?\{[^{}\s]{0,40}\}",  # {{ name }}, ${name}, {name}
     r"&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[A-Za-z]\w{1,30});",  # &nbsp;
     r"(?<![\d%])%(?:\d+\$|\(\w+\))?[-+0#]?\d*(?:\.\d+)?[sdifgxXu@](?!\w)",  # %s, %1$s, %(name)s, %.2f
@@ -64,7 +69,10 @@ _ENTITIES = (
     r"(?<![\w@.-])(?:[A-Za-z\d-]+\.(?=\w))+(?:com|org|net|edu|gov|info|pt|br|uk|io)(?!\.?\w|-)(?:/[^\s<>\"“”«»]*[\w/])?",
     r"(?<!\w)[A-Za-z]:\\[^\s<>\"|?*]*\w",  # C:\dir\file.txt
     r"</?[A-Za-z][\w-]*(?: [^<>]{0,200})?/?>|(?<!\S)[&<>](?!\S)",  # <b>; a sign that stands alone
+    r"(?<![\w*])[*_]{1,3}(?=[^\W_])|(?<=[\w.,!?…)\"”’])[*_]{1,3}(?![\w*])",  # *emphasis* in Markdown
+    rf"\[(?=[^\[\]\n]{{1,200}}\]\(\S)|(?<=\S)\]{_BRACKETS}",  # [link](address)
     CODE,
+    EXPRESSION,
     NUMBER,
     f"[{''.join(PLACEHOLDERS)}]",
     "[\U0001f1e6-\U0001f1ff]{2}",  # a flag
@@ -72,7 +80,7 @@ _ENTITIES = (
 )
 
 _SIGNS = re.compile(
-    rf"[\d@#%`\u20e3{{{''.join(PLACEHOLDERS)}{_EMOJI[1:]}|://|(?i:www)\.|[<>&$]|:\\|\\\(|\w\.[a-z]{{2}}"
+    rf"[\d@#%`*_\u20e3{{{''.join(PLACEHOLDERS)}{_EMOJI[1:]}|://|(?i:www)\.|[<>&$]|:\\|\\\(|[\w\]]\(|\w\.[a-z]{{2}}"
 )
 """Every entity has one of these; to search them is ten times as fast."""
 
@@ -105,7 +113,8 @@ def in_notation(entity: str, languages: Sequence[str]) -> str:
     From Portuguese to English ``1.234,5`` becomes ``1,234.5``, ``18h30`` ``18:30`` and ``42.º`` ``42nd``.
     """
     from_point, to_point = (language in _DECIMAL_POINT for language in languages)
-    if from_point == to_point or not re.fullmatch(NUMBER, entity) or _IDENTIFIER.search(entity):
+    is_number = re.fullmatch(f"{NUMBER}|{EXPRESSION}", entity)
+    if from_point == to_point or not is_number or _IDENTIFIER.search(entity):
         return entity
     thousands, decimal = ",." if from_point else ".,"
     amount = re.compile(rf"(?:[1-9]\d{{0,2}}(?:\{thousands}\d{{3}})+|\d+)(?:\{decimal}\d+)?")
@@ -117,7 +126,7 @@ def in_notation(entity: str, languages: Sequence[str]) -> str:
     entity = re.sub(r"\d[\d.,]*\d", written, entity)
     if to_point:
         entity = re.sub(r"(\d)h(\d\d)", r"\1:\2", entity)
-    if languages[1] == "en" and (ordinal := re.search(r"(1?)(\d)\.?[ºª]", entity)):
+    if languages[1] == "en" and (ordinal := re.search(r"(1?)(\d)\.?[ºª]$", entity)):
         ending = {"1": "st", "2": "nd", "3": "rd"}.get(ordinal[2], "th")
         return entity[: ordinal.end(2)] + ("th" if ordinal[1] else ending)
     return entity

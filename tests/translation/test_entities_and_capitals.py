@@ -264,6 +264,27 @@ def test_words_with_letters_that_the_model_does_not_spell_stay(make, share) -> N
         assert all(translation.text.count(word) == 1 for word in unknown)
 
 
+@pytest.mark.parametrize(
+    ("typed", "written", "right"),
+    [
+        ("Os EUA não têm tempo.", "THE US have no time.", "The US have no time."),
+        ("Ela viu os EUA e a ONU.", "She saw THE US AND THE UN.", "She saw the US AND THE UN."),
+        ("Ela viu a Maria.", "She saw IN THE US.", "She saw in the US."),
+        ("A OMS e a UE.", "WHO and A EU.", "WHO and a EU."),
+        ("Eu vi PROIBIDO FUMAR.", "I saw DO NOT SMOKE.", "I saw DO NOT SMOKE."),
+    ],
+)
+def test_capitals_of_an_acronym_do_not_spread(make, typed: str, written: str, right: str) -> None:
+    assert translate(make(WITHOUT, lambda _: [written]), typed).text == right
+
+
+def test_an_expression_is_there_with_its_operators(make) -> None:
+    for share in (WITH, WITHOUT):
+        translator = make(share, lambda text: [text.replace(" * ", " ").replace("+", "")])
+        assert translate(translator, "Ela tem 5 * 3 * 2 gatos.").text == "Ela tem 5 * 3 * 2 gatos."
+        assert translate(translator, "O rei tem 2,5 + 2 = 4,5.").text == "O rei tem 2.5 + 2 = 4.5."
+
+
 def test_a_headline_is_read_as_text_if_that_is_more_probable(make) -> None:
     def script(text: str) -> list[str]:
         return ["black cat" if text == "Gato Preto" or text == "Gato preto" else "GATE PRET"]

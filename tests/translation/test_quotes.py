@@ -1,5 +1,6 @@
 """Quotation marks pair, and entities keep the spaces around them."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -20,7 +21,7 @@ def translate(request: pytest.FixtureRequest) -> Translate:
     """Translate a text by a script, with a model that spells common quotation marks only."""
     data = DataConfig(source="demo", augment=AugmentConfig(placeholders=request.param))
     config = Config(data=data, tokenizer=TokenizerConfig(kind="sentencepiece", vocabulary_size=200))
-    texts = [*(source for source, _ in demo_pairs("validation")), *['“”«»"’,.?!:;%{}'] * 100]
+    texts = [*(source for source, _ in demo_pairs("validation")), *['“”«»"’,.?!:;%{}<>/*'] * 100]
     tokenizers = build_tokenizers(
         config.tokenizer, [(text, text) for text in texts], ("pt", "en"), tokenizer_symbols(data)
     )
@@ -74,12 +75,39 @@ def test_headlines_between_rare_marks_are_searched_once_for_each_reading(transla
         ("O gato {nome} dorme", lambda text: text.replace(" ❶ ", "❶")),
         ("O gato<br>O rei", str),
         ("O gato&nbsp;preto", str),
+        ("O *gato* e o **rei**", lambda text: text.replace("❶", " ❶ ").replace("❷", " ❷ ")),
+        ("O <i>gato</i> e o <i>rei</i>", lambda text: text.replace("❶", "❶ ").replace("❷", " ❷")),
     ],
 )
 def test_entities_have_the_spaces_of_the_source(
     translate: Translate, text: str, change: Callable[[str], str]
 ) -> None:
     assert translate(text, change) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "written", "expected"),
+    [
+        ("O <b>gato</b> preto.", "O❷ gato ❶preto.", "O <b>gato</b> preto."),
+        ("O <b>gato</b> e o <i>rei</i>.", "O ❹rei❶ e o ❷gato❸.", "O <b>rei</b> e o <i>gato</i>."),
+        ("O <b>gato</b> e o <i>rei</i>.", "O ❸rei❹ e o ❶gato❷.", "O <i>rei</i> e o <b>gato</b>."),
+        ("O gato</b><br>e o <i>rei</i>.", "O rei❷❶ e o ❹gato❸.", "O rei</b><br>e o <i>gato</i>."),
+    ],
+)
+def test_tags_are_closed_after_they_are_opened(
+    translate: Translate, text: str, written: str, expected: str
+) -> None:
+    tag, seen = re.compile("<.*?>"), list[str]()
+
+    def script(sentence: str) -> str:
+        seen.append(sentence)
+        return written if "❶" in sentence else tag.sub("", text)
+
+    translation = translate(text, script)
+    if "❶" in seen[0]:
+        assert translation == expected
+    else:
+        assert tag.findall(translation) == tag.findall(text)
 
 
 def test_code_fences_stay_as_they_are(translate: Translate) -> None:

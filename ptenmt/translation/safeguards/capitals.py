@@ -18,6 +18,8 @@ _UNUSUAL_CAPITALS = re.compile(
     rf"{_CAPITAL}[’'-]?{_CAPITAL}|(?:{_CAPITAL}\w*\W+(?:\w{{1,3}}\W+)?){{2}}{_CAPITAL}"
 )
 """Two in a row, or three capitalized words: most sentences have neither."""
+_WORDS_IN_CAPITALS = re.compile(rf"{_CAPITAL}{{2}}\W+{_CAPITAL}(?:{_CAPITAL}|\b)")
+"""Two or more, of which no acronym is the only cause."""
 _LONG_WORD = 3
 """Letters; in titles shorter words may be in lower case."""
 _MIN_TITLE_WORDS = 3
@@ -33,7 +35,9 @@ class Capitals(Safeguard):
         self._is_sampled = config.decoding.is_sampled
         self._usual = Search(config.decoding)
         self._greedy = Search(replace(config.decoding, beam_size=1, num_hypotheses=1), with_scores=True)
-        self._frequent = frequent_words(config.data.languages[0])
+        self._frequent, of_target = map(frequent_words, config.data.languages)
+        function_words = "|".join(sorted(word.upper() for word in of_target if word != "i")) or "(?!)"
+        self._before_acronym = re.compile(rf"(?<!{_CAPITAL} )\b(?:(?:{function_words}) )+(?={_CAPITAL}{{2}})")
 
     def before(self, sentence: Sentence) -> None:
         """Give a sentence in unusual capitals spans in ordinary casing, one for each word."""
@@ -81,10 +85,19 @@ class Capitals(Safeguard):
         return tuple(sorted([*others, *own], key=lambda span: (span.begin, span.end))), case
 
     def restore(self, sentence: Sentence, text: str) -> str:
-        """The translation of a sentence in capitals in capitals."""
+        """The translation of a sentence in capitals in capitals; those of an acronym do not spread."""
         if sentence.case == "upper":
             return text.upper()
-        return capitalized(text) if sentence.case == "title" else text
+        if sentence.case == "title":
+            return capitalized(text)
+        if not self._is_cased or sentence.target_prefix or _WORDS_IN_CAPITALS.search(sentence.original):
+            return text
+
+        def lowered(words: re.Match[str]) -> str:
+            is_first = not any(map(str.isalnum, text[: words.start()]))
+            return words[0].capitalize() if is_first else words[0].lower()
+
+        return self._before_acronym.sub(lowered, text)
 
     def _truecased(
         self, sentence: str, entities: Sequence[Span], is_text: bool

@@ -10,6 +10,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Literal
 
 from ptenmt.config import Config
@@ -32,6 +33,7 @@ _RIVALS_MARGIN = 0.05
 _SPELLED_SIGNS = ("No", "Sm", "Sc", "Sk")
 """Unicode's categories of numerals such as ½, of mathematical signs, of currencies, and of ^."""
 _NUMBER_OR_CODE = re.compile(f"{CODE}|{NUMBER}")
+_TAG = re.compile(r"<(?P<begin>[A-Za-z][\w-]*).*>|</(?P<end>[A-Za-z][\w-]*)>")
 _PIECE = re.compile(rf"{CODE}|\d+|[%‰€£¥$]")
 _THOUSANDS = re.compile(r"(?<!\d)\d{1,3}(?:[., \u00a0\u202f]\d{3}){1,6}(?!\d)")
 _NUMERAL = (
@@ -134,7 +136,8 @@ class Entities(Safeguard):
         """The translation with its entities in place of placeholders."""
         masked = {ord(span.source): span.target for span in sentence.spans if span.source in PLACEHOLDERS}
         text = text.translate(masked) if masked else text
-        return _spaced_as_typed(sentence.original, sentence.spans, text)
+        entities = [span.target for span in sentence.spans if span.kind == "entity" and span.target]
+        return _spaced_as_typed(sentence.original, entities, _well_nested(entities, text))
 
     def unknown_words(self, sentence: Sentence) -> list[str]:
         """Words with letters that the model does not spell well."""
@@ -157,24 +160,51 @@ def _without_entities(sentence: Sentence, search: Search) -> Sentence:
     )
 
 
-def _spaced_as_typed(sentence: str, spans: Sequence[Span], text: str) -> str:
-    """A translation in which entities that stand once have a space next to a word only where they had it."""
-    for span in spans:
-        target = span.target
-        if span.kind != "entity" or not target or text.count(target) != 1 or sentence.count(target) != 1:
+def _spaced_as_typed(sentence: str, entities: Sequence[str], text: str) -> str:
+    """A translation in which entities have a space next to a word only where the sentence has one."""
+    for entity in dict.fromkeys(entities):
+        typed, written = sentence.split(entity), text.split(entity)
+        if len(typed) != len(written):
             continue
-        before, after = text.split(target)
-        left, right = sentence[: span.begin], sentence[span.end :]
-        if left[-1:].isalnum() and before[-2:-1].isalnum():
-            before = before.removesuffix(" ")
-        elif left[-1:] == " " and before[-1:].isalnum():
-            before += " "
-        if right[:1].isalnum() and after[1:2].isalnum():
-            after = after.removeprefix(" ")
-        elif right[:1] == " " and after[:1].isalnum():
-            after = f" {after}"
-        text = before + target + after
+        for row, (left, right) in enumerate(pairwise(typed)):
+            before, after = written[row : row + 2]
+            if left[-1:].isalnum() and before[-2:-1].isalnum():
+                before = before.removesuffix(" ")
+            elif left[-1:] == " " and before[-1:].isalnum():
+                before += " "
+            if right[:1].isalnum() and after[1:2].isalnum():
+                after = after.removeprefix(" ")
+            elif right[:1] == " " and after[:1].isalnum():
+                after = f" {after}"
+            written[row : row + 2] = before, after
+        text = entity.join(written)
     return text
+
+
+def _well_nested(entities: Sequence[str], text: str) -> str:
+    """A translation whose tags, if one is closed before it is opened, have the order of the source."""
+    tags = [entity for entity in entities if _TAG.fullmatch(entity)]
+    if len(tags) < 2:
+        return text
+    pattern = re.compile("|".join(map(re.escape, sorted(tags, key=len, reverse=True))))
+    written = pattern.findall(text)
+    if sorted(written) != sorted(tags) or _unpaired(written) == _unpaired(tags):
+        return text
+    in_order = iter(tags)
+    return pattern.sub(lambda _: next(in_order), text)
+
+
+def _unpaired(tags: Sequence[str]) -> list[str]:
+    """The tags left when those that stand next to their ends are taken away, pair by pair."""
+    left: list[str] = []
+    for tag in tags:
+        opened = _TAG.fullmatch(left[-1]) if left else None
+        closed = _TAG.fullmatch(tag)
+        if opened and closed and closed["end"] and closed["end"] == opened["begin"]:
+            left.pop()
+        else:
+            left.append(tag)
+    return left
 
 
 def _has_all(text: str, carried: Sequence[Span], hypothesis: Hypothesis) -> bool:
