@@ -22,7 +22,7 @@ from ptenmt.runs.weights import write_weights
 
 _KNOWN = (
     "a folder of Hugging Face's (config.json, model.safetensors), of OPUS-MT's (*.npz, source.spm), "
-    "of CTranslate2's (model.bin, with a SentencePiece model), or a zip archive of one, as an Argos package is"
+    "of CTranslate2's (model.bin, with a SentencePiece model), or a zip archive, such as an Argos package"
 )
 _PLACEHOLDERS = 0.5
 """Share of pairs with placeholders, in a training that starts from a model of ptenmt's that knows them."""
