@@ -9,14 +9,14 @@ import typer
 
 from ptenmt.atomic_files import file_checksum, json_checksum, make_folder, write_bytes, write_text
 from ptenmt.cli.console import Screen, counted
-from ptenmt.cli.translation_job import INTERRUPTED, TranslationJob
+from ptenmt.cli.translation_job import INTERRUPTED, TranslationJob, is_written
 from ptenmt.documents import check_format, translate_document
 from ptenmt.errors import DocumentError, OutputError
 from ptenmt.translation import Translator
 
 _RECORD = ".ptenmt-documents.json"
 """In the output folder until all documents are translated: which ones are, from what and how."""
-_START_OVER = "leave out --resume to start from the first document"
+_START_OVER = "choose another --output-dir"
 
 
 def translate_documents(
@@ -30,17 +30,21 @@ def translate_documents(
 ) -> None:
     """Translate documents into a folder, where they keep their names; what can be wrong is checked first.
 
-    A damaged document is reported, and the others are translated. ``resume`` skips the documents that an
-    interrupted command has translated; ``resume_command`` is shown after an interruption.
+    A damaged document is reported, and the others are translated. ``resume`` skips the documents whose
+    translations exist, which are never replaced; ``resume_command`` is shown after an interruption.
     """
-    _check(files, folder)
+    _check(files, folder, resume=resume)
     make_folder(folder)
+    if not (folder / _RECORD).exists() and all(is_written(folder / file.name) for file in files):
+        screen.note(f"{folder} is complete: nothing to resume")
+        return
     job = load()
     done = _Done(screen, folder, json_checksum(job.facts()), resume=resume)
+    translated = [file for file in files if done.has(file)]
     refused: list[DocumentError] = []
     try:
         for file in files:
-            if done.has(file):
+            if file in translated:
                 screen.say(f"{folder / file.name}: translated before")
                 continue
             try:
@@ -61,7 +65,7 @@ def translate_documents(
     done.remove()
 
 
-def _check(files: Sequence[Path], folder: Path) -> None:
+def _check(files: Sequence[Path], folder: Path, *, resume: bool) -> None:
     for file in files:
         if not file.is_file():
             raise DocumentError(f"{file} is a folder; name its files" if file.is_dir() else f"no file {file}")
@@ -69,8 +73,12 @@ def _check(files: Sequence[Path], folder: Path) -> None:
             check_format(file.name)
         except DocumentError as error:
             raise DocumentError(f"{file}: {error.message}", error.hint) from error
-        if (folder / file.name).exists() and (folder / file.name).samefile(file):
+        output = folder / file.name
+        if output.exists() and output.samefile(file):
             raise OutputError(f"{file} would be replaced by its translation", "choose another --output-dir")
+        if is_written(output) and not resume:
+            hint = "choose another --output-dir, delete it, or keep it and translate the others with --resume"
+            raise OutputError(f"{output} exists", hint)
     if len({file.name for file in files}) < len(files):
         raise OutputError("two of the documents have the same name", "translate them into different folders")
 
@@ -99,7 +107,7 @@ class _Done:
     def __init__(self, screen: Screen, folder: Path, facts: str, *, resume: bool) -> None:
         self._folder, self._facts = folder, facts
         self._record = folder / _RECORD
-        self._checksums: dict[str, list[str]] = {}
+        self._checksums: dict[str, str] = {}
         if resume and self._record.exists():
             try:
                 read = json.loads(self._record.read_text(encoding="utf-8"))
@@ -109,8 +117,6 @@ class _Done:
             if not is_same:
                 message = f"--resume: {folder} was started with another model or other options"
                 raise OutputError(message, _START_OVER)
-        elif resume:
-            screen.say(f"nothing to resume in {folder}: starting from the first document")
         elif self._record.exists():
             screen.warn(f"{self._record}, left by an interrupted run, is replaced; --resume continues it")
 
@@ -120,18 +126,21 @@ class _Done:
         return len(self._checksums)
 
     def has(self, file: Path) -> bool:
-        """Whether a document is translated, and neither it nor its translation has changed since."""
+        """Whether a document is translated; raises OutputError if it has changed since."""
         output = self._folder / file.name
-        return output.is_file() and self._checksums.get(file.name) == self._of(file)
+        if not is_written(output):
+            return False
+        if self._checksums.get(file.name) not in (None, file_checksum(file)):
+            raise OutputError(
+                f"{file} has changed since it was translated", f"delete {output} to translate it again"
+            )
+        return True
 
     def add(self, file: Path) -> None:
         """Record that a document is translated."""
-        self._checksums[file.name] = self._of(file)
+        self._checksums[file.name] = file_checksum(file)
         write_text(self._record, json.dumps({"facts": self._facts, "checksums": self._checksums}))
 
     def remove(self) -> None:
         """Remove the record, as all documents are translated."""
         self._record.unlink(missing_ok=True)
-
-    def _of(self, file: Path) -> list[str]:
-        return [file_checksum(file), file_checksum(self._folder / file.name)]

@@ -18,7 +18,7 @@ Args:
     checks: Also check how reliable translations are: sentences of a text, entities, glossary terms, tags,
         loops, capitals, texts without words, confidence. Takes about a minute.
     calibrate: First fit the confidence of translations (quality estimation: the expected sentence chrF) on at
-        most 500 validation pairs, and keep it in the run. Training does so at its end.
+        most 500 validation pairs, or of your own files, and keep it in the run. Training does so at its end.
     comet: Also score with COMET, if unbabel-comet is installed: a checkpoint, or a name such as
         Unbabel/wmt22-comet-da, which it downloads.
     details: Show more of the error analysis: scores by source length, word rarity and split words; minimal

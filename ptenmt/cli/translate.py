@@ -128,6 +128,9 @@ def translate(
     of_lines = resume and output_folder is None
     destination = Destination(file=output_file, input_file=input_file, resume=of_lines)
     options.refuse_contradictions(context, _EXCLUSIVE)
+    if destination.is_complete:
+        screen.note(f"{output_file} is complete: nothing to resume")
+        return
     terms = None if glossary is None else Glossary.read(glossary)
     directory = find_run(run, "translation")
     flags = {"beam_size": beam_size, "num_hypotheses": n_best, "max_length": max_length}
@@ -246,9 +249,12 @@ def _translate_lines(
     for text in lines if isinstance(lines, list) else []:
         if os.path.isfile(text):
             screen.warn(f"{text} is a file: --input translates its lines, --output-dir a document")
-    is_shown = given is not None and shows_progress
+    is_empty = part is not None and part[0] == part[1]
+    is_shown = given is not None and shows_progress and not is_empty
     target = job.translator.config.data.languages[1]
     view = TranslationView(screen, given if part is None else None, is_shown=is_shown, target=target)
+    if is_empty:
+        screen.say(f"part {context.params['shard']} has no lines: the input is too short for so many parts")
     if part is not None:
         lines = islice(lines, *part)
         job = replace(job, first_number=part[0])
@@ -299,6 +305,9 @@ def backtranslate(
     options.refuse_together({"--sample": sample, "--beam-size": beam_size})
     options.require_pairs_file(output_file)
     destination = Destination(file=output_file, input_file=input_file, resume=resume)
+    if destination.is_complete:
+        screen.note(f"{output_file} is complete: nothing to resume")
+        return
     directory = find_run(run)
     overrides = [_ONE, *(_SAMPLED if sample else []), *(overrides or [])]
     decoding = options.chosen_decoding(directory.config().decoding, overrides, {"beam_size": beam_size})

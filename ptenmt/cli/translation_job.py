@@ -173,10 +173,12 @@ class TranslationJob:
     def facts(self) -> dict[str, Any]:
         """Facts that the translations depend on, besides the texts."""
         translator, glossary = self.translator, self.translator.glossary
-        own = {name: value for name, value in vars(self).items() if name != "translator"}
+        own = ("weights", "prefix", "alternatives", "raw", "as_json")
         return {
             "ptenmt": __version__,
-            **own,
+            **{name: getattr(self, name) for name in own},
+            "lines for each text": self.num_rows,
+            "first line": self.first_number + 1,
             "engine": translator.engine.identity,
             "glossary": "" if glossary is None else glossary.checksum,
             "calibration": str(translator.calibration() if self.as_json else None),
@@ -203,7 +205,8 @@ class StreamOutput:
 class Destination:
     """The target of ``--output``: a file that appears when it is complete, a device, or standard output.
 
-    Raises PtenmtError or OutputError for ``resume`` without a regular file, and for a file that is the input.
+    Raises PtenmtError or OutputError for ``resume`` without a regular file, for a file that is the input, and
+    without ``resume`` for one that ``is_complete``.
     """
 
     file: Path | None
@@ -220,6 +223,13 @@ class Destination:
         files = [file for file in (self.input_file, self.file) if file is not None and os.path.exists(file)]
         if len(files) == 2 and files[0].samefile(files[1]):
             raise OutputError(f"--output {self.file} is the input itself", "choose another file")
+        if self.is_complete and not self.resume:
+            raise OutputError(f"--output {self.file} exists", "choose another file, or delete it")
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether there is an output already, which must not be replaced."""
+        return self.file is not None and self._is_regular and is_written(self.file)
 
     def locked(self) -> AbstractContextManager[None]:
         """Keep other processes from writing the same file; errors as of ``resumable_output.locked``."""
@@ -266,6 +276,11 @@ class Destination:
         if file is None or _descriptor(file) is not None:
             return False
         return not os.path.exists(file) or os.path.isfile(file) or os.path.isdir(file)
+
+
+def is_written(file: Path) -> bool:
+    """Whether an output file exists, and is not empty: then it is complete, see ``open_resumable``."""
+    return os.path.isfile(file) and os.path.getsize(file) > 0
 
 
 def _descriptor(file: Path) -> int | None:

@@ -1,7 +1,7 @@
 """Markdown: prose is translated in the places where markdown-it-py finds it, and all else stays.
 
-Code, HTML blocks, tables, front matter, definitions, URLs and blocks of other dialects are not touched;
-neither is how a paragraph is quoted, indented and divided into lines.
+Code, HTML blocks, front matter, definitions, URLs and blocks of other dialects are not touched;
+neither is how a paragraph is quoted, indented and divided into lines, or a table into cells.
 """
 
 import re
@@ -39,7 +39,7 @@ def markdown(source: str) -> TextFile:
     """Read Markdown; refuses a file that is too long or has too many texts."""
     if len(source) > MAX_CHARACTERS:
         raise DocumentError(f"the Markdown has more than {MAX_CHARACTERS:,} characters", is_too_large=True)
-    check_tags(sum(map(source.count, "*_~`[!<&\\\n")), MAX_TAGS)
+    check_tags(sum(map(source.count, "*_~`[!<&|\\\n")), MAX_TAGS)
     front_matter = _FRONT_MATTER.match(source)
     begin = front_matter.end() if front_matter else 0
     return TextFile(source, _ranges(source, begin))
@@ -47,7 +47,7 @@ def markdown(source: str) -> TextFile:
 
 def _ranges(source: str, begin: int) -> Iterator[tuple[int, int, "_Paragraph"]]:
     lines = [line.span(1) for line in _LINE.finditer(source, begin)]
-    parent = ""
+    parent, cell_end = "", 0
     tokens: list[_Token] = _parser().parse(source[begin:])
     for token in tokens:
         if token.type != "inline":
@@ -61,6 +61,13 @@ def _ranges(source: str, begin: int) -> Iterator[tuple[int, int, "_Paragraph"]]:
             if min(ranges)[0] >= 0:
                 breaks = [source[end:start].lstrip(" \t") for (_, end), (start, _) in pairwise(ranges)]
                 yield ranges[0][0], ranges[-1][1], _Paragraph(token, breaks)
+        elif parent in ("th_open", "td_open"):
+            row_begin, row_end = lines[token.map[0]]
+            cell = token.content.replace("|", r"\|")
+            place = source.find(cell, max(row_begin, cell_end), row_end)
+            if place >= 0:
+                cell_end = place + len(cell)
+                yield place, cell_end, _Cell(token, [])
 
 
 class _Paragraph:
@@ -154,18 +161,28 @@ class _Paragraph:
             parts, self._num_lines = [" ".join(parts)], [sum(self._num_lines)]
         text = self._prefix
         for part, num_lines, end in zip(parts, self._num_lines, [*self._hard_breaks, ""], strict=False):
-            text += "\n".join(map(_begun, wrapped(part, num_lines, _UNBROKEN))) + end
+            text += "\n".join(map(self._begun, wrapped(part, num_lines, _UNBROKEN))) + end
         first, *others = text.split("\n")
         return first + "".join(map("".join, zip(self._breaks, others, strict=False)))
+
+    def _begun(self, line: str) -> str:
+        """A line of the paragraph that begins nothing else."""
+        found = _BLOCK.match(line)
+        return f"{line[: found.start(1)]}\\{line[found.start(1) :]}" if found else line
 
     def _escaped(self, text: str) -> str:
         return _SYNTAX.sub(lambda sign: sign[0] if sign[0] in self._literal else f"\\{sign[0]}", text)
 
 
-def _begun(line: str) -> str:
-    """A line of a paragraph that begins nothing else."""
-    found = _BLOCK.match(line)
-    return f"{line[: found.start(1)]}\\{line[found.start(1) :]}" if found else line
+class _Cell(_Paragraph):
+    """A cell of a table."""
+
+    def written(self, spans: Sequence[Fragment]) -> str:
+        """The cell with another text."""
+        return super().written(spans).replace("|", r"\|")
+
+    def _begun(self, line: str) -> str:
+        return line  # a cell cannot begin a block
 
 
 def _parser() -> MarkdownIt:

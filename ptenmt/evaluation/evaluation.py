@@ -250,8 +250,8 @@ def evaluate(
         load: How to load the run, and the baseline if it is one.
         with_robustness: Also translate the sources under each noise of ``data.augment``, which takes nine
             times as long.
-        with_calibration: Fit the confidences of translations on the run's validation pairs first, and keep
-            the calibration in the run.
+        with_calibration: Fit the confidences of translations on the run's validation pairs first, or on
+            ``files``, and keep the calibration in the run.
         with_checks: Also run the reliability checks on the sources.
         comet: Also score with this COMET model: a checkpoint, or a name that unbabel-comet knows.
         on_progress: Called after every step.
@@ -283,7 +283,9 @@ def evaluate(
         model, tokenizers = system.trained.numpy_model, system.trained.tokenizers
         forced = teacher_forced(model, tokenizers, request.test_set.pairs(), on_progress)
         if with_calibration:
-            held_out = held_out_test_set(system.trained.run, "validation", load)
+            held_out = request.test_set
+            if request.split is not None:
+                held_out = held_out_test_set(system.trained.run, "validation", load)
             calibrate(system, held_out.pairs(), on_progress)
         output, search = system.translate(request.test_set, on_progress)
     if baseline_system is not None:

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ from ptenmt.config import AugmentConfig, Config, DataConfig
 from ptenmt.data.corpora import two_letter_code
 from ptenmt.data.download import unpack_zip
 from ptenmt.data.placeholders import PLACEHOLDERS
-from ptenmt.errors import DownloadError, ModelImportError
+from ptenmt.errors import DownloadError, ModelImportError, PtenmtError
 from ptenmt.importing.ctranslate2 import read_ctranslate2
 from ptenmt.importing.foreign import ForeignModel
 from ptenmt.importing.marian import read_hugging_face, read_npz
@@ -21,7 +22,7 @@ from ptenmt.runs.weights import write_weights
 
 _KNOWN = (
     "a folder of Hugging Face's (config.json, model.safetensors), of OPUS-MT's (*.npz, source.spm), "
-    "of CTranslate2's (model.bin, with a SentencePiece model), or an Argos package"
+    "of CTranslate2's (model.bin, with a SentencePiece model), or a zip archive, such as an Argos package"
 )
 _PLACEHOLDERS = 0.5
 """Share of pairs with placeholders, in a training that starts from a model of ptenmt's that knows them."""
@@ -114,6 +115,8 @@ def _opened(path: Path) -> Iterator[Path]:
     if path.is_dir():
         yield path
         return
+    if not zipfile.is_zipfile(path):
+        raise ModelImportError(f"{path} is no zip archive or is damaged", f"name {_KNOWN}")
     with temporary_folder() as temporary:
         try:
             unpack_zip(path, temporary / "unpacked", most_unpacked(path))
@@ -122,7 +125,11 @@ def _opened(path: Path) -> Iterator[Path]:
         folder = temporary / "unpacked"
         while len(inside := list(folder.iterdir())) == 1 and inside[0].is_dir():
             folder = inside[0]
-        yield folder
+        try:
+            yield folder
+        except PtenmtError as error:
+            named = [text.replace(str(folder), str(path)) for text in (error.message, error.hint)]
+            raise type(error)(*named) from error
 
 
 def _languages(

@@ -102,7 +102,7 @@ def placed(
         words: Of the translation.
         source: The words of the text that the model read.
         weights: [target words, source words].
-        spans: With their places in that text.
+        spans: With their places in that text; sorted, and none overlaps another.
     """
     placement = _Placement(words, source, weights)
     for span in spans:

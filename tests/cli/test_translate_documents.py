@@ -123,13 +123,40 @@ def test_an_interrupted_run_over_documents_resumes(ptenmt, tmp_path: Path, monke
 
     other = ptenmt(*command, "--resume", "--beam-size", "2", code=1).stderr
     assert f"--resume: {folder} was started with another model or other options" in other
-    (folder / "b.json").write_text("changed")
+    first, translated = tmp_path / "a.md", (folder / "a.md").read_bytes()
+    source = first.read_bytes()
+    first.write_text("o rei")
+    error = ptenmt(*command, "--resume", code=1).stderr
+    assert error == (
+        f"error: {first} has changed since it was translated\n"
+        f"  delete {folder / 'a.md'} to translate it again\n"
+    )
+    first.write_bytes(source)
+    (folder / "b.json").write_text("corrected")
     answer = ptenmt(*command, "--resume")
-    assert answer.stderr.count("translated before") == 1
-    assert contents(folder) == contents(whole)
-    answer = ptenmt(*command, "--resume")
-    assert answer.stderr.startswith(f"nothing to resume in {folder}: starting from the first document\n")
-    assert contents(folder) == contents(whole)
+    assert answer.stderr.count("translated before") == 2
+    assert (folder / "a.md").read_bytes() == translated
+    assert contents(folder) == {**contents(whole), "b.json": b"corrected"}
+
+
+def test_a_translation_that_exists_is_not_replaced(ptenmt, tmp_path: Path, monkeypatch) -> None:
+    names, folder = write_documents(tmp_path), tmp_path / "en"
+    folder.mkdir()
+    (folder / "c.po").write_text("corrected")
+    command = ("translate", "--run", "tiny", *names, "--output-dir", str(folder))
+    assert ptenmt(*command, code=1).stderr == (
+        f"error: {folder / 'c.po'} exists\n  choose another --output-dir, delete it, or keep it and "
+        "translate the others with --resume\n"
+    )
+    assert contents(folder) == {"c.po": b"corrected"}
+    assert ptenmt(*command, "--resume").stderr.count("translated before") == 1
+    complete = contents(folder)
+    assert sorted(complete) == ["a.md", "b.json", "c.po", "d.vtt"]
+    assert complete["c.po"] == b"corrected"
+    with monkeypatch.context() as patch:
+        patch.setattr("ptenmt.cli.documents.translate_document", None)
+        assert ptenmt(*command, "--resume").stderr == f"{folder} is complete: nothing to resume\n"
+    assert contents(folder) == complete
 
 
 def test_what_an_interrupted_run_left_is_read_with_care(ptenmt, tmp_path: Path) -> None:
@@ -140,6 +167,6 @@ def test_what_an_interrupted_run_left_is_read_with_care(ptenmt, tmp_path: Path) 
     for damaged in ("", "[]", '{"facts": 1}'):
         record.write_text(damaged)
         error = ptenmt(*command, "--resume", code=1).stderr
-        assert error.startswith(f"error: --resume: {record} is damaged\n  leave out --resume to start")
+        assert error.startswith(f"error: --resume: {record} is damaged\n  choose another --output-dir")
     assert "left by an interrupted run, is replaced" in ptenmt(*command).stderr
     assert not record.exists()

@@ -61,7 +61,7 @@ def _small_buffers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture
 def job(ptenmt, random_run: Path, tmp_path: Path):
-    """Translates a file into out.txt."""
+    """Translates a file into out.txt, or another --output among the arguments: the last one counts."""
 
     def translate(file: Path, *arguments: str, code: int = 0):
         files = ["--input", str(file), "--output", str(tmp_path / "out.txt")]
@@ -108,6 +108,7 @@ def test_a_file_is_complete_and_reported(job, source: Path, whole: bytes, tmp_pa
     assert answer.stderr.startswith("translated 612 lines in ")
     assert " lines/s\nwarning: translations truncated" in answer.stderr
     assert names(tmp_path) == ["out.txt"]
+    (tmp_path / "out.txt").unlink()
     assert job(source, "--quiet").stderr == ""
 
 
@@ -116,8 +117,11 @@ def test_the_parts_of_a_file_are_whole_buffers_and_make_up_the_whole(
 ) -> None:
     parts = []
     for number in range(1, 5):
-        job(source, "--shard", f"{number}/4")
-        parts.append((tmp_path / "out.txt").read_bytes())
+        part = tmp_path / f"part-{number}.txt"
+        said = job(source, "--shard", f"{number}/4", "--output", str(part)).stderr
+        is_empty = said == "part 1/4 has no lines: the input is too short for so many parts\n"
+        assert is_empty == (number == 1)
+        parts.append(part.read_bytes())
     assert b"".join(parts) == whole
     assert [part.count(b"\n") for part in parts] == [0, BUFFER, BUFFER, 100]
 
@@ -144,7 +148,7 @@ def test_what_is_shown_moves_within_a_buffer(
     assert max(shown[1:]) <= MANY_LINES / 10  # the first are the blank ones
     few = write_lines(tmp_path / "few.txt", ["gato", "", "cão"])
     shown.clear()
-    job(few, "--alternatives", "2")
+    job(few, "--alternatives", "2", "--output", str(tmp_path / "alternatives.txt"))
     assert shown == [1, 1, 1]
 
 
@@ -155,19 +159,17 @@ def test_packed_files_and_pipes_are_read_alike(job, source: Path, whole: bytes, 
     reading, writing = os.pipe()
     with os.fdopen(writing, "wb") as pipe:
         pipe.write(b"gato\n")
-    job(Path(f"/dev/fd/{reading}"))
+    job(Path(f"/dev/fd/{reading}"), "--output", str(tmp_path / "piped.txt"))
     os.close(reading)
-    assert (tmp_path / "out.txt").read_bytes().count(b"\n") == 1
+    assert (tmp_path / "piped.txt").read_bytes().count(b"\n") == 1
 
 
 def test_an_interrupted_file_resumes_at_its_position(
     job, stopped, source: Path, whole: bytes, tmp_path: Path
 ) -> None:
-    (tmp_path / "out.txt").write_text("old")
     answer = stopped(2)
     assert "stopped: 512 lines saved; resume with\n  ptenmt translate --resume --run" in answer.stderr
-    assert (tmp_path / "out.txt").read_text() == "old"
-    assert names(tmp_path) == [".out.txt.partial", ".out.txt.partial.json", "out.txt"]
+    assert names(tmp_path) == [".out.txt.partial", ".out.txt.partial.json"]
 
     answer = job(source, "--resume")
     assert (tmp_path / "out.txt").read_bytes() == whole
@@ -221,6 +223,9 @@ def test_output_started_otherwise_is_not_resumed(
     error = job(source, "--resume", "--beam-size", "2", code=1).stderr
     assert error == f"error: --resume: out.txt was started with beam_size 1, not 2{hint}"
     assert "started with raw False, not True" in job(source, "--resume", "--raw", code=1).stderr
+    error = job(source, "--resume", "--shard", "3/4", code=1).stderr
+    assert error == f"error: --resume: out.txt was started with first line 1, not 257{hint}"
+    assert "lines for each text 0, not 2" in job(source, "--resume", "--n-best", "2", code=1).stderr
     for file in (other, short):
         error = job(file, "--resume", code=1).stderr
         assert "the input does not start with the 256 lines translated before for out.txt" in error
@@ -253,12 +258,15 @@ def test_damaged_partial_output_is_not_resumed(job, stopped, source: Path, tmp_p
 def test_sampled_output_is_resumed(job, stopped, source: Path, tmp_path: Path) -> None:
     drawn = ["--set", "decoding.top_k=3"]
     job(source, *drawn)
-    whole = (tmp_path / "out.txt").read_bytes()
+    output = tmp_path / "out.txt"
+    whole = output.read_bytes()
+    output.unlink()
     stopped(2, *drawn)
     job(source, *drawn, "--resume")
-    assert (tmp_path / "out.txt").read_bytes() == whole
+    assert output.read_bytes() == whole
+    output.unlink()
     job(source, *drawn, "--set", "decoding.seed=1")
-    assert (tmp_path / "out.txt").read_bytes() != whole
+    assert output.read_bytes() != whole
 
 
 def test_compressed_output_is_resumed(job, stopped, source: Path, whole: bytes, tmp_path: Path) -> None:
@@ -267,6 +275,28 @@ def test_compressed_output_is_resumed(job, stopped, source: Path, whole: bytes, 
     job(source, *last, "--resume")
     assert gzip.decompress((tmp_path / "out.txt.gz").read_bytes()) == whole
     assert names(tmp_path) == ["out.txt.gz"]
+
+
+def test_an_output_that_exists_is_not_replaced(
+    job, ptenmt, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = tmp_path / "out.txt"
+    output.write_text("corrected")
+    monkeypatch.setattr("ptenmt.cli.translate.find_run", None)  # it is known before a model is loaded
+    refused = f"error: --output {output} exists\n  choose another file, or delete it\n"
+    assert job(source, code=1).stderr == refused
+    assert ptenmt("translate", "olá", "-o", str(output), code=1).stderr == refused
+    assert job(source, "--resume").stderr == f"{output} is complete: nothing to resume\n"
+    assert output.read_text() == "corrected"
+    pairs = tmp_path / "bt.tsv"
+    pairs.write_text("a\tb\n")
+    command = ("backtranslate", "--run", "tiny", "--input", str(source), "--output", str(pairs))
+    assert f"--output {pairs} exists" in ptenmt(*command, code=1).stderr
+    assert "is complete: nothing to resume" in ptenmt(*command, "--resume").stderr
+    monkeypatch.undo()
+    output.write_text("")  # as mktemp leaves it
+    job(source)
+    assert output.read_bytes().count(b"\n") == NUM_LINES
 
 
 def test_one_process_at_a_time_writes_a_file(job, source: Path, tmp_path: Path) -> None:
@@ -308,17 +338,17 @@ def test_a_bad_line_is_named_and_what_came_before_is_kept(job, source: Path, tmp
     lines[299] = "olá".encode("latin-1")
     bad = tmp_path / "bad.txt"
     bad.write_bytes(b"\n".join(lines))
-    (tmp_path / "out.txt").write_text("old\n")
     answer = job(bad, code=1)
     assert f"error: {bad}, line 300: byte 3 is not valid UTF-8\n" in answer.stderr
     assert "--skip-invalid" in answer.stderr
     assert "stopped: 256 lines saved; resume with\n" in answer.stderr
-    assert (tmp_path / "out.txt").read_text() == "old\n"
+    assert not (tmp_path / "out.txt").exists()
 
     answer = job(bad, "--skip-invalid", "--resume")
     assert answer.stderr.endswith("warning: lines that are not valid UTF-8, left empty: 1\n")
     resumed = (tmp_path / "out.txt").read_bytes()
     assert resumed.split(b"\n")[299] == b""
+    (tmp_path / "out.txt").unlink()
     job(bad, "--skip-invalid")
     assert (tmp_path / "out.txt").read_bytes() == resumed
     assert resumed.count(b"\n") == NUM_LINES
@@ -377,6 +407,7 @@ def test_a_document_of_few_long_lines_is_resumed(
     job = ["translate", "--run", str(random_run), "--input", str(source), "--output", str(output)]
     ptenmt(*job)
     whole = output.read_bytes()
+    output.unlink()
     complete, shown = Translator.translate_buffers, list[int]()
 
     def interrupted(*given: object, **options: object) -> Iterator[list[Translation]]:

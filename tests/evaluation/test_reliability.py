@@ -1,16 +1,17 @@
 """Calibration error and rank correlation, by hand, and those of a run."""
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from copy_task import TrainedRun
+from copy_task import WORDS, TrainedRun
 from sample_evaluation import evaluation
 
-from ptenmt.errors import ConfigError
+from ptenmt.errors import ConfigError, DataError
 from ptenmt.evaluation import EvaluationFiles, LoadOptions, evaluate
 from ptenmt.evaluation.report import report_text
 from ptenmt.evaluation.systems import Reliability
@@ -61,6 +62,26 @@ def test_a_run_is_calibrated_again(copied: TrainedRun, tmp_path: Path) -> None:
     assert (found.num_sentences, len(warnings)) == (30, 1)
     assert json.loads(run.calibration_file.read_text()) == json.loads(fitted), "the same pairs and weights"
     assert found.calibration_error < 0.2
+
+
+def test_a_run_without_pairs_of_its_own_is_calibrated_on_files(copied: TrainedRun, tmp_path: Path) -> None:
+    run = Run(Path(shutil.copytree(copied.path, tmp_path / "run")))
+    texts = [f"{first} {second}" for first in WORDS for second in WORDS]
+    run.calibration_file.unlink()
+    config = run.path / "config.yaml"
+    section = re.compile(r"^data:\n(?:[ #].*\n|\n)*", re.MULTILINE)
+    config.write_text(section.sub("data: {source: imported}\n", config.read_text()))
+    with pytest.raises(DataError, match="imported model was trained on are not here") as raised:
+        evaluate(run, with_calibration=True)
+    assert "--source and --reference" in raised.value.hint
+    files = {side: tmp_path / side for side in ("source", "reference")}
+    for file in files.values():
+        file.write_text("".join(f"{text}\n" for text in texts))
+    given = EvaluationFiles(source=files["source"], references=[files["reference"]])
+    found = evaluate(run, files=given, with_calibration=True).reliability
+    assert found is not None
+    assert found.num_sentences == len(texts)
+    assert run.calibration_file.exists()
 
 
 def test_screen_and_reports_have_the_figures() -> None:

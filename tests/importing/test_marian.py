@@ -392,6 +392,30 @@ def test_pegasus_of_others_is_refused(tmp_path: Path):
         import_model(folder, tmp_path / "run")
 
 
+@pytest.mark.parametrize("inside", ["", "model/"])
+def test_errors_name_the_archive_and_not_the_folder_of_its_files(tmp_path: Path, inside: str):
+    given = tmp_path / "model.zip"
+    for names, message in (
+        (["target.spm"], f"{given} is no model that ptenmt knows"),
+        (["config.json", "vocab.json", "model.safetensors"], f"{given} has no SentencePiece model"),
+    ):
+        with zipfile.ZipFile(given, "w") as archive:
+            for name in names:
+                archive.write(MODEL / name, f"{inside}{name}")
+        with pytest.raises(ModelImportError) as raised:
+            import_model(given, tmp_path / "run")
+        assert message in raised.value.message
+        assert str(tmp_path) not in (raised.value.message + raised.value.hint).replace(str(given), "")
+        assert "unpacked" not in raised.value.message
+    text = tmp_path / "a.txt"
+    text.write_text("o gato")
+    with pytest.raises(ModelImportError) as raised:
+        import_model(text, tmp_path / "run")
+    assert raised.value.message == f"{text} is no zip archive or is damaged"
+    assert "Hugging Face's" in raised.value.hint
+    assert "Argos package" in raised.value.hint
+
+
 def test_archives_that_are_truncated_or_too_large_are_refused(tmp_path: Path):
     folder = write_as_opus(tmp_path / "opus")
     with zipfile.ZipFile(tmp_path / "opus.zip", "w") as archive:

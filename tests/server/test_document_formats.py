@@ -46,10 +46,6 @@ print("olá")
 
 <div class="aviso">texto</div>
 
-| Nome | Idade |
-|------|------:|
-| Ana  |    30 |
-
 [ref]: https://a.pt "título"
 
 ***
@@ -78,6 +74,15 @@ e mais~~isto~~ <b>ou</b> <https://b.pt>. três\\* x
 
 título
 ===
+
+| Nome | *Idade* |
+|:-----|--------:|
+| Ana \\| Eva  |    30 |
+|  |`ls`|
+com `a\\|b` | -
+- | um<br>**dois** | - olá |
+  |---|---|
+  | > três |
 """
 MARKDOWN_IN_CAPITALS = """# O GATO *PRETO* #
 
@@ -102,6 +107,15 @@ E ![alt](a.png) AQUI E MAIS~~ISTO~~ <b>OU</b> <https://b.pt>. TRÊS\\* X
 
 TÍTULO
 ===
+
+| NOME | *IDADE* |
+|:-----|--------:|
+| ANA \\| EVA  |    30 |
+|  |`ls`|
+COM `a\\|b` | -
+- | UM<br>**DOIS** | - OLÁ |
+  |---|---|
+  | > TRÊS |
 """
 
 

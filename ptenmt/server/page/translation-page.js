@@ -88,6 +88,8 @@ export class TranslationPage {
   typed(isUrgent) {
     this.#movesFocus = false;
     clearTimeout(this.typing);
+    clearTimeout(this.#speaking);
+    part("spoken").textContent = ""; // what was said is of another text
     this.menu.close();
     part("examples").hidden = part("intro").hidden = this.source.text !== "";
     this.requests.keep(this.sentences());

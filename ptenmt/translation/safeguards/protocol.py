@@ -13,8 +13,8 @@ class Safeguard:
     Texts are read; each sentence goes through ``before`` of all and ``rival`` of all, is searched with its
     rivals, and goes through ``after`` of all, in the order of ``safeguards_of``. At last its translation goes
     through ``restore`` of all, gets what becomes of the aligned spans, and goes through ``finish`` of all.
-    ``before`` changes the sentence: it adds spans to those that the sentence has. ``after`` changes none: it
-    returns the sentence, a rival, or a copy.
+    ``before`` changes the sentence: it adds spans to those that the sentence has, all of which must be sorted
+    and must not overlap. ``after`` changes none: it returns the sentence, a rival, or a copy.
     """
 
     @property

@@ -281,6 +281,40 @@ def test_a_key_is_asked_for_and_sent(browser: "Browser", script: Script) -> None
     browser.until(lambda: browser["key-error"].text == "That key is not valid.")
 
 
+def test_the_names_of_eight_heads_do_not_touch_on_a_phone(browser: "Browser", script: Script) -> None:
+    attention = {
+        "alignment_layer": 1,
+        **{f"{side}_pieces": ["a", "b"] for side in ("source", "target", "written")},
+        "weights": {"decoder_layer1_block2": [[[0.5, 0.5], [1, 0]]] * 8},
+    }
+    script.translate = lambda request: (200, attention, {}) if "translation" in request else shouted(request)
+    browser.translate("olá", "OLÁ")
+    browser.driver.set_window_size(320, 800)
+    try:
+        browser["tab-inside"].click()
+        browser.until(lambda: browser.all("#map td:not(.corner)"))
+        for name in ("Mean", "Méd."):
+            browser.script("document.querySelectorAll('#heads > span')[1].textContent = arguments[0]", name)
+            names = "[...document.querySelectorAll('#heads > span')]"
+            fits = f"return {names}.every(({{scrollWidth, clientWidth}}) => scrollWidth <= clientWidth)"
+            assert browser.script(fits), name
+    finally:
+        browser.driver.set_window_size(1200, 900)
+
+
+def test_a_translation_is_not_spoken_of_another_text(browser: "Browser", script: Script) -> None:
+    browser.translate("olá", "OLÁ")
+    spoken = "return spoken.textContent"
+    browser.until(lambda: browser.script(spoken) == "OLÁ")
+    go = threading.Event()
+    script.translate = lambda request: (go.wait(300), shouted(request))[1]
+    browser.write("adeus")
+    browser.until(lambda: script.texts[-1] == "adeus")
+    assert browser.script(spoken) == ""
+    go.set()
+    browser.until(lambda: browser.script(spoken) == "ADEUS")
+
+
 def test_without_attention_inside_shows_only_a_message(browser: "Browser", script: Script) -> None:
     def inside(status: int) -> None:
         script.translate = lambda request: (
