@@ -35,7 +35,7 @@ NUMBER = (
     r"|[ \u00a0\u202f]?[%‰€£¥$](?![({.]?\w))?(?!\.?\w)"
 )
 """The pattern of a number: 7, -1,000.5, 2 500, 12/03/2024, 10:30, 18h30, R$ 5, 10 %, 42.º, 5kg; not 1990s."""
-EXPRESSION = rf"{NUMBER} ?[*+/=×÷] ?{NUMBER}(?: ?[-−*+/=×÷] ?{NUMBER})*"
+EXPRESSION = rf"{NUMBER} ?[+*/=×÷] ?{NUMBER}(?: ?[-−+*/=×÷] ?{NUMBER})*"
 """The pattern of numbers with operators: 5 * 3, 2 + 2 - 1 = 3; not 10 - 2, which may be a dash."""
 CODE = (
     r"(?<![\w-])(?:[A-Z]{2}\d\d(?: \d{4})+(?: \d{1,3})?|[A-Z]+-\d+|[A-Za-z]+\d[A-Za-z\d]*(?:\.\d+)*"

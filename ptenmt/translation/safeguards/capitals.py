@@ -90,7 +90,8 @@ class Capitals(Safeguard):
             return text.upper()
         if sentence.case == "title":
             return capitalized(text)
-        if not self._is_cased or sentence.target_prefix or _WORDS_IN_CAPITALS.search(sentence.original):
+        is_free = self._is_cased and not sentence.target_prefix
+        if not is_free or text.isupper() or _WORDS_IN_CAPITALS.search(sentence.original):
             return text
 
         def lowered(words: re.Match[str]) -> str:
