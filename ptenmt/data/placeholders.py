@@ -71,6 +71,7 @@ _ENTITIES = (
     r"</?[A-Za-z][\w-]*(?: [^<>]{0,200})?/?>|(?<!\S)[&<>](?!\S)",  # <b>; a sign that stands alone
     r"(?<![\w*])[*_]{1,3}(?=[^\W_])|(?<=[\w.,!?…)\"”’])[*_]{1,3}(?![\w*])",  # *emphasis* in Markdown
     rf"\[(?=[^\[\]\n]{{1,200}}\]\(\S)|(?<=\S)\]{_BRACKETS}",  # [link](address)
+    r"(?<![\w.])[A-Z]\.(?: [A-Z]\.)+ [A-Z][a-zà-ÿ]+\b",  # J. R. Silva
     CODE,
     EXPRESSION,
     NUMBER,
@@ -80,7 +81,8 @@ _ENTITIES = (
 )
 
 _SIGNS = re.compile(
-    rf"[\d@#%`*_\u20e3{{{''.join(PLACEHOLDERS)}{_EMOJI[1:]}|://|(?i:www)\.|[<>&$]|:\\|\\\(|[\w\]]\(|\w\.[a-z]{{2}}"
+    rf"[\d@#%`*_\u20e3{{{''.join(PLACEHOLDERS)}{_EMOJI[1:]}|://|(?i:www)\.|[<>&$]|:\\|\\\("
+    r"|[\w\]]\(|\w\.[a-z]{2}|[A-Z]\. [A-Z]"
 )
 """Every entity has one of these; to search them is ten times as fast."""
 

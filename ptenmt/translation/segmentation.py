@@ -24,12 +24,13 @@ from ptenmt.translation.spans import source_text
 
 _ELLIPSIS = re.compile(r"…[\"'”’»)]*\s+(?=[\"'“‘«(]*[A-ZÀ-Þ])")
 """Ends a sentence before a capital; sentencex knows three full stops only."""
-_ABBREVIATION_END = re.compile(
-    r"\b(?:sécs?|págs?|caps?|vols?|núm|nr|n|av|aprox|tels?|ref|máx|mín|r|(?:prof|sr|dr)as?)\.\s*$"
-    r"|(?:^|\b(?:o|a|ao|à|de|do|da|e|com|por|rei|rainha) )(?-i:D)\.\s*$",  # D. Maria, not vitamin D
-    re.IGNORECASE,
+_ABBREVIATION = re.compile(
+    r"\b(?i:sécs?|págs?|caps?|vols?|núm|nr|n|av|aprox|tels?|ref|máx|mín|r|pp?|cf|tab|arq|sta|(?:prof|sr|dr)as?)\.\s+"
+    r"|(?:^|[.!?…] |\b(?i:o|a|ao|à|em|de|do|da|e|com|por|rei|rainha) )"
+    r"(?:D\.\s+|[A-Z]\.\s+(?=[A-ZÀ-Þ][a-zà-ÿ]{2}))"  # D. Maria, J. Silva, not vitamin D
+    r"|\b(?:Ltda|Cia|[ad]\.\s?C)\.\s+(?=[a-zà-ÿ(]|Ltda\b)"
 )
-"""What sentencex takes for the end of a Portuguese sentence."""
+"""Portuguese abbreviations within a sentence, where sentencex ends it."""
 _FENCE = re.compile(r" {0,3}```[^`]*$")
 """The first or last line of a code fence."""
 _LABEL = re.compile(r"\(?[A-Za-z]\)\s+(?=\S)")
@@ -269,13 +270,15 @@ class TextEncoder:
             yield line
             return
         readable = _UNREADABLE.sub(" ", line)
+        within: set[int] = set()
+        if self._source_language == "pt":
+            within = {abbreviation.end() for abbreviation in _ABBREVIATION.finditer(readable)}
         start = end = 0
         for last in [*(ellipsis.end() for ellipsis in _ELLIPSIS.finditer(line)), len(line)]:
             for part in sentencex.segment(self._source_language, readable[end:last]):
                 end += len(part)
-                is_abbreviation = self._source_language == "pt" and _ABBREVIATION_END.search(part)
                 # No sentence ends inside d.C. or 2.ª.
-                if (part[-1:].isspace() and not is_abbreviation) or end == last:
+                if (part[-1:].isspace() and end not in within) or end == last:
                     yield line[start:end]
                     start = end
 

@@ -61,6 +61,7 @@ from ptenmt.data.placeholders import PLACEHOLDERS, in_notation, mask, mask_pair,
         ("O [a b](c.html) e o [d] (e) e f](g)", ["[", "](c.html)", "](g)"]),
         ("foo_bar(x, f(y)), os.path.join(a, b).", ["foo_bar(x, f(y))", "os.path.join(a, b)"]),
         ("print(\"olá\"), f('x') e x.append(1)", ['print("olá")', "f('x')", "x.append(1)"]),
+        ("J. R. R. Tolkien e A. B. Costa, vitamina C. A Ou E.U.A. S", ["J. R. R. Tolkien", "A. B. Costa"]),
         ("aluno(a), os(as), Dr.(a), caro.a(s), S.A.(Lisboa), foo_bar(x", []),  # no calls
     ],
 )

@@ -98,10 +98,30 @@ def test_every_line_end_separates_sentences_and_stays(end: str):
         "D. Maria veio.",
         "Av. Brasil, n. 3",
         "eu… não sei",
+        "A. B. Costa veio.",
+        "J. Silva e o E. Lima.",
+        "Foi em S. Paulo.",
+        "Morreu em 44 a.C. em Roma.",
+        "A Silva & Cia. Ltda. fechou.",
+        "A empresa Lima Ltda. (Porto) abriu.",
+        "A Sta. Maria, tab. 4, pp. 5 e 6, cf. Lima.",
     ],
 )
 def test_no_sentence_ends_inside_these(text: str):
     assert texts(cut(text)) == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A vitamina é a C. Os gatos também.",
+        "Vai de A a B. O rei veio.",
+        "Nasceu em 63 a.C. Em Roma.",
+        "É da Silva Ltda. Depois fechou.",
+    ],
+)
+def test_a_sentence_may_end_in_these(text: str):
+    assert len(texts(cut(text))) == 2
 
 
 def test_any_white_space_may_stand_before_a_full_stop():
