@@ -71,7 +71,7 @@ _ENTITIES = (
     r"</?[A-Za-z][\w-]*(?: [^<>]{0,200})?/?>|(?<!\S)[&<>](?!\S)",  # <b>; a sign that stands alone
     r"(?<![\w*])[*_]{1,3}(?=[^\W_])|(?<=[\w.,!?…)\"”’])[*_]{1,3}(?![\w*])",  # *emphasis* in Markdown
     rf"\[(?=[^\[\]\n]{{1,200}}\]\(\S)|(?<=\S)\]{_BRACKETS}",  # [link](address)
-    r"(?<![\w.])[A-Z]\.(?: [A-Z]\.)+ [A-Z][a-zà-ÿ]+\b",  # J. R. Silva
+    r"(?<![\w.])[A-Z]\.(?: [A-Z]\.){1,4} [A-Z][a-zà-ÿ]+\b",  # J. R. Silva
     CODE,
     EXPRESSION,
     NUMBER,

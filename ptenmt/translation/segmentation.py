@@ -163,14 +163,20 @@ class TextEncoder:
 
     def _encode_fitting(self, sentences: Sequence[Sentence]) -> None:
         """Encode those of the sentences that may fit."""
-        self.encode([sentence for sentence in sentences if self._may_fit(sentence.original)])
+        short = [sentence for sentence in sentences if self._is_short(sentence.original)]
+        self.encode([sentence for sentence in short if self._has_words(sentence.original)])
 
     def _encode_with_safeguards(self, sentences: Sequence[Sentence]) -> None:
-        """Encode those that may fit, and their rivals, with the spans that safeguards give them."""
-        fitting = [sentence for sentence in sentences if self._may_fit(sentence.original)]
-        for sentence in fitting:
+        """Encode those that may fit, and their rivals, with the spans that safeguards give them.
+
+        Those without words get spans, too, for their numbers.
+        """
+        short = [sentence for sentence in sentences if self._is_short(sentence.original)]
+        for sentence in short:
             for safeguard in self._safeguards:
                 safeguard.before(sentence)
+        fitting = [sentence for sentence in short if self._has_words(sentence.original)]
+        for sentence in fitting:
             for safeguard in self._safeguards:
                 rival = safeguard.rival(sentence)
                 if rival is not None:
@@ -219,7 +225,7 @@ class TextEncoder:
     ) -> Iterator[Sentence]:
         """The sentence, or the parts of it that the model can read."""
         original = sentence.original
-        if not (sentence.ids or self._has_words(without_entities(original))):
+        if not (sentence.ids or self._has_words(original)):
             sentence.leave()
         if sentence.ids:
             yield sentence
@@ -246,10 +252,9 @@ class TextEncoder:
         for part in parts:
             yield from self._fitting(part, encode)
 
-    def _may_fit(self, original: str) -> bool:
-        """Whether a sentence has words, and not more characters than the model may read."""
-        text = without_entities(original)
-        return len(text) <= _MAX_CHARACTERS_PER_TOKEN * self._max_tokens and self._has_words(text)
+    def _is_short(self, text: str) -> bool:
+        """Whether a sentence has no more characters than the model may read."""
+        return len(without_entities(text)) <= _MAX_CHARACTERS_PER_TOKEN * self._max_tokens
 
     def _sentences(self, text: str, *, is_line: bool) -> tuple[list[tuple[str, str]], str]:
         """The sentences, at least one, each with the white space before it; and that after the last."""
@@ -283,9 +288,9 @@ class TextEncoder:
                     start = end
 
     def _has_words(self, text: str) -> bool:
-        """Whether a text without entities has a letter of the source language."""
+        """Whether a text has a letter of the source language outside its entities."""
         scripts = self._tokenizers.source.scripts
-        return any(char.isalpha() and script_of(char) in scripts for char in text)
+        return any(char.isalpha() and script_of(char) in scripts for char in without_entities(text))
 
 
 def _lines(text: str) -> list[str]:

@@ -63,9 +63,14 @@ class Sentence:
     """Its index in its text."""
 
     def leave(self) -> None:
-        """Leave it as it was typed: there is nothing to translate."""
+        """There is nothing to translate: leave it as it was typed, with its entities as they are written."""
         self.is_blank = self.is_done = True
-        self.spans, self.text = (), self.original
+        self.text, end = "", 0
+        for span in self.spans:
+            if span.is_carried and span.target is not None:
+                self.text += self.original[end : span.begin] + span.target
+                end = span.end
+        self.spans, self.text = (), self.text + self.original[end:]
         self.ids, self.hypotheses = [START, END], [BLANK]
 
 

@@ -151,7 +151,7 @@ class Translator:
         """Translate one text or several, in order, each after the target prefix.
 
         Texts are translated sentence by sentence. What has no word of the source language, such as ``123``
-        or an emoji, stays as it is, and so do line ends.
+        or an emoji, stays as it is, but for the notation of numbers, and so do line ends.
 
         Raises:
             ConfigError: The texts of a buffer have more than ``max_sentences`` sentences.

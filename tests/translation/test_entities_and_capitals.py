@@ -285,6 +285,23 @@ def test_an_expression_is_there_with_its_operators(make) -> None:
         assert translate(translator, "O rei tem 2,5 + 2 = 4,5.").text == "O rei tem 2.5 + 2 = 4.5."
 
 
+def test_a_text_without_words_has_its_numbers_in_the_notation_of_the_translation(make) -> None:
+    text = "1.234,56\n12,5 %\n31/12/2024 18h30\n– 1.º: https://a.pt/1.000\n2,5 + 1\n日本語 !!"
+    for share in (WITH, WITHOUT):
+        translator = make(share, lambda text: [text])
+        expected = "1,234.56\n12.5 %\n31/12/2024 18:30\n– 1st: https://a.pt/1.000\n2.5 + 1\n日本語 !!"
+        assert translate(translator, text).text == expected
+        assert translator.engine.seen == []
+        assert translate(make(share, lambda text: [text], safeguards=False), text).text == text
+
+
+def test_a_century_alone_is_translated(make) -> None:
+    for share in (WITH, WITHOUT):
+        for text in ("Século XXI", "SÉC. XXI"):
+            written = {"Século XXI": "21st century", "SÉC. XXI": "SÉC. XXI"}[text]
+            assert translate(make(share, lambda text: [text]), text).text == written
+
+
 def test_a_headline_is_read_as_text_if_that_is_more_probable(make) -> None:
     def script(text: str) -> list[str]:
         return ["black cat" if text == "Gato Preto" or text == "Gato preto" else "GATE PRET"]
@@ -333,7 +350,8 @@ def test_an_entity_that_stands_in_the_target_prefix_is_there_once(make) -> None:
 def test_a_text_in_the_target_language_is_translated_after_a_prefix(make) -> None:
     translator = make(WITHOUT, lambda _text: ["See the cat."])
     text = "The cat has no time for this."
-    assert [each.text for each in translator.translate(text)] == [text]
+    for typed in (text, "The cat has no time for 1.234 of this."):
+        assert [each.text for each in translator.translate(typed)] == [typed]
     (translation,) = translator.translate(text, prefix="See")
     assert (translation.text, translation.detected) == ("See the cat.", "en")
 

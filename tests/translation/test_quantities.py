@@ -21,6 +21,11 @@ from ptenmt.translation.safeguards.quantities import quantities
             "O século 18, o século V a.C. e o séc. II d.C.",
             ["18th century", "5th century BC", "2nd century AD"],
         ),
+        ("Século XXI: um mundo novo", ["21st century"]),
+        (
+            "“Século XX”. Séc. V, século III d.C., e o século XIX.",
+            ["20th century", "5th century", "3rd century AD", "19th"],
+        ),
         ("Sécs. XV e XVI. Nos sécs. IX-XI.", ["15th", "16th", "9th", "11th"]),
         ("Um milhão e meio de euros, dois mil milhões.", ["One and a half million", "two billion"]),
         ("Abre às 14 h, 2 h antes.", ["14:00"]),

@@ -34,7 +34,7 @@ class Languages(Safeguard):
         for row, language in zip(rows, languages, strict=True):
             segmented[row].detected = language
             if language == self._target and not segmented[row].sentences[0].target_prefix:
-                whole = replace(segmented[row].sentences[0], original=texts[row], before="")
+                whole = replace(segmented[row].sentences[0], original=texts[row], before="", spans=())
                 whole.leave()
                 segmented[row] = SegmentedText([whole], detected=language)
         return segmented

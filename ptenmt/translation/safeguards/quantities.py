@@ -53,7 +53,8 @@ _HOUR = re.compile(
 )
 _CENTURIES = re.compile(rf"(?i:\bséculos?|\bsécs\.) (?:{_ROMAN})(?:(?:, | e | a | ao |[-–]){_ROMAN})*")
 _CENTURY = re.compile(
-    rf"\b(?:séc\.|(?i:século)(?= \d| \w+ [ad]\.C)) ({_ROMAN}|\d{{1,2}}\b)(?: ([ad])\.[ ]?C\b\.?)?"
+    rf"(?:\b(?i:séc\.|século(?= \d| \w+ [ad]\.C))|(?<!\w )(?<!\w)(?i:século))"
+    rf" ({_ROMAN}|\d{{1,2}}\b)(?: ([ad])\.[ ]?C\b\.?)?"
 )
 _REGNAL = re.compile(rf"{_ROMAN}(?<=\w\w)|(?<=[a-zà-ÿ] )[IVX]\b(?![.’'-]?\w)")
 _NUMBERED = re.compile(rf"\b[nN](?:\.[ºo°]|[º°])\.?[ \u00a0]?({NUMBER})")

@@ -1,16 +1,20 @@
 """Quotation marks: those of a translation pair if those of its sentence do."""
 
 import re
+from itertools import chain, zip_longest
 
 from ptenmt.tokenizers import Tokenizer
 from ptenmt.translation.safeguards.protocol import Safeguard
 from ptenmt.translation.sentence import Sentence
 from ptenmt.translation.spans import Span
 
-_MARK = re.compile('["“”«»‹›„]')
-_PAIRS = re.compile('(?:«»|“”|‹›|„[“”]|"")+')
+_MARKS = (
+    (re.compile('["“”«»‹›„]'), re.compile('(?:«»|“”|‹›|„[“”]|"")+'), "“”"),
+    (re.compile(r"(?<!\w)['‘’](?=\w)|(?<=[\w.,!?…])['‘’](?!\w)"), re.compile("(?:‘’|'')+"), "‘’"),
+)
+"""Double marks, and single ones that are no apostrophes: each, the pairs, and the common pair."""
 _COMMON = {"‹": "“", "›": "”", "„": "“"}
-_TWICE = re.compile(r"([?!]?)([\"”’]),[\"”’](?!\w)")
+_TWICE = re.compile(r"([?!]?)([\"”’']),[\"”’'](?!\w)")
 """A quotation that ends twice, before and after its comma: models write it for ``»,``."""
 
 
@@ -33,11 +37,12 @@ class Quotes(Safeguard):
 
     def restore(self, sentence: Sentence, text: str) -> str:
         """A quotation ends once; marks open and close in turn if there are as many as in the sentence."""
-        typed = _MARK.findall(sentence.original)
         if not _TWICE.search(sentence.text):
             text = _TWICE.sub(lambda end: f"{end[1] or ','}{end[2]}", text)
-        marks = _MARK.findall(text)
-        if len(marks) != len(typed) or len(set(marks)) < 2 or not _PAIRS.fullmatch("".join(typed)):
-            return text
-        in_turn = iter("“”" * len(marks))
-        return _MARK.sub(lambda _: next(in_turn), text)
+        for mark, pairs, common in _MARKS:
+            typed, written = mark.findall(sentence.original), mark.findall(text)
+            is_mixed = len(written) == len(typed) and len(set(written)) > 1
+            if is_mixed and pairs.fullmatch("".join(typed)):
+                between = mark.split(text)
+                text = "".join(chain(*zip_longest(between, common * (len(typed) // 2), fillvalue="")))
+        return text
