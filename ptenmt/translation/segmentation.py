@@ -33,7 +33,7 @@ _ABBREVIATION = re.compile(
 """Portuguese abbreviations within a sentence, where sentencex ends it."""
 _FENCE = re.compile(r" {0,3}```[^`]*$")
 """The first or last line of a code fence."""
-_LABEL = re.compile(r"\(?[A-Za-z]\)\s+(?=\S)")
+_LABEL = re.compile(r"(?:\(?[A-Za-z]\)|[*•])\s+(?=\S)")
 _CLAUSE_END = re.compile(r"[,;:.!?…)–—](?=\s)")
 _WHITE_SPACE = re.compile(r"\s+")
 _UNREADABLE = re.compile(r"[\s\ud800-\udfff]")
@@ -306,7 +306,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _without_label(before: str, sentence: str) -> tuple[str, str]:
-    """A sentence and what stands before it, its label ``a)`` included: it is no word."""
+    """A sentence and what stands before it, its label ``a)`` or bullet included: it is no word."""
     label = _LABEL.match(sentence)
     end = label.end() if label else 0
     return before + sentence[:end], sentence[end:]

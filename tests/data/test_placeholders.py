@@ -56,7 +56,7 @@ from ptenmt.data.placeholders import PLACEHOLDERS, in_notation, mask, mask_pair,
         ("Vê #Mu\u0301sica e @Jo\u0303o.", ["#Mu\u0301sica", "@Jo\u0303o"]),  # as macOS writes accents
         ("De $5 a R$ 6: US$ 7.", ["$5", "R$ 6", "US$ 7"]),
         ("5 * 3 * 2, 2+2 = 4, 1 + 2 - 3 e 10 / 2.", ["5 * 3 * 2", "2+2 = 4", "1 + 2 - 3", "10 / 2"]),
-        ("Em 2010 - 3 anos, a + 2, 5 * x", ["2010", "3", "2", "5"]),
+        ("Em 2010 - 3 anos, a + 2, 5 * x", ["2010", "3", "2", "5", "*"]),
         ("Um *x*, __y z__! ***w***, m*l e a_b.", ["*", "__", "***"]),
         ("O [a b](c.html) e o [d] (e) e f](g)", ["[", "](c.html)", "](g)"]),
         ("foo_bar(x, f(y)), os.path.join(a, b).", ["foo_bar(x, f(y))", "os.path.join(a, b)"]),

@@ -252,7 +252,7 @@ def test_nothing_keeps_the_tokenizers_of_a_model_that_is_loaded_no_more() -> Non
     assert source() is None
 
 
-@pytest.mark.parametrize("label", ["a) ", "(b) ", "C)  "])
+@pytest.mark.parametrize("label", ["a) ", "(b) ", "C)  ", "* ", "• "])
 def test_the_label_of_a_list_is_no_word(label: str) -> None:
     text = cut(f"{label}Primeira opção")
     assert [(sentence.before, sentence.text) for sentence in text.sentences] == [(label, "Primeira opção")]
