@@ -298,8 +298,19 @@ def test_a_text_without_words_has_its_numbers_in_the_notation_of_the_translation
 def test_a_century_alone_is_translated(make) -> None:
     for share in (WITH, WITHOUT):
         for text in ("Século XXI", "SÉC. XXI"):
-            written = {"Século XXI": "21st century", "SÉC. XXI": "SÉC. XXI"}[text]
+            written = {"Século XXI": "21st century", "SÉC. XXI": "21ST CENTURY"}[text]
             assert translate(make(share, lambda text: [text]), text).text == written
+
+
+def test_quantities_keep_their_size_in_capitals_and_in_titles(make) -> None:
+    for text, written in [
+        ("ELA TEM 3 BILIÕES DE EUROS.", "ELA TEM 3 TRILLION EUROS."),
+        ("ELA VÊ O GATO ÀS 20H45.", "ELA VÊ O GATO ÀS 20:45."),
+        ("Ela Tem 3 Mil Milhões De Euros", "Ela Tem 3 Billion Euros"),
+        ("Ela tem 1200 euros em 3 de junho.", "Ela tem 1200 euros on 3 June."),
+    ]:
+        assert translate(make(WITH, lambda text: [text]), text).text == written
+    assert translate(make(WITHOUT, lambda text: [text]), "Ela tem 5 euros.").text == "Ela tem 5 euros."
 
 
 def test_a_headline_is_read_as_text_if_that_is_more_probable(make) -> None:

@@ -88,6 +88,8 @@ class Entities(Safeguard):
         """
         parts: list[tuple[int, int, _Kind, str]] = []
         for quantity in quantities(text, self._languages):
+            if quantity.is_readable and not self._has_placeholders:
+                continue
             # Where there are no placeholders the model would read it, and lose its size.
             parts.append((*quantity[:2], "number" if self._has_placeholders else "entity", quantity.target))
         unknown = _unknown_words(text, self._spelled)

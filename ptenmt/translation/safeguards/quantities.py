@@ -1,4 +1,4 @@
-"""Quantities of Portuguese text as English writes them: scales, units, hours, Roman numerals of centuries.
+"""Quantities of Portuguese text as English writes them: amounts, units, hours, dates, Roman numerals.
 
 A number is masked with the words that give it its size, since a model that loses one of them changes the
 meaning a thousandfold: ``2,3 mil milhões`` is ``2.3 billion``. The long scale of Portugal (*bilião*) and the
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import NamedTuple
 
+from ptenmt.data.augmentation import capitalized
 from ptenmt.data.placeholders import NUMBER, in_notation
 
 _LANGUAGES = ("pt", "en")
@@ -42,27 +43,80 @@ _LENGTHS_AND_WEIGHTS = r"[kcmd]?m[²³]?|[km]?g|[mcd]?l|ha|t"
 _UNITS = rf"km/h|m/s|mph|{_LENGTHS_AND_WEIGHTS}|s|min|[kMG]?W|[kM]Wh|V|[kMG]?Hz|[KMGT]B|[º°][CF]|k?J|kcal"
 _ROMAN = r"\b(?=[MDCLXVI])M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})(?<=\w)\b"
 _ROMAN_DIGITS = {"M": 1000, "D": 500, "C": 100, "L": 50, "X": 10, "V": 5, "I": 1}
-_SCALE = rf"[ \u00a0]({'|'.join(_SCALES)})(?!\w)( e mei[oa]\b(?! dúzia))?(?: de(?= \w))?"
+_CURRENCIES = {
+    **{"euro": "euro", "euros": "euros", "dólar": "dollar", "dólares": "dollars", "real": "real"},
+    **{"reais": "reais", "libra": "pound", "libras": "pounds", "iene": "yen", "ienes": "yen"},
+    **dict.fromkeys(["cêntimo", "centavo"], "cent"),
+    **dict.fromkeys(["cêntimos", "centavos"], "cents"),
+}
+_CURRENCY = (
+    rf"({'|'.join(_CURRENCIES)})(?!\w)"
+    r"(?! (?:norte-)?(?:american|austral|canad|esterlin|egíp|liban|síri|turc))"
+)
+"""Its adjective, which would stand before it, is the model's."""
+_SCALE = (
+    rf"(?i:[ \u00a0]({'|'.join(_SCALES)})(?!\w)( e mei[oa]\b(?! dúzia))?(?:(?: de)? {_CURRENCY}| de(?= \w))?)"
+)
 _SCALED = re.compile(rf"({NUMBER}){_SCALE}")
-_SCALED_NUMERAL = re.compile(rf"\b({'|'.join(_NUMERALS)}){_SCALE}", re.IGNORECASE)
+_SCALED_NUMERAL = re.compile(rf"\b((?i:{'|'.join(_NUMERALS)})){_SCALE}")
+_OF_CURRENCY = re.compile(rf"({NUMBER})[ \u00a0](?i:{_CURRENCY})")
+_PER_THOUSAND = re.compile(rf"({NUMBER}) (?i:por mil\b)(?! (?i:{'|'.join([*_SCALES, *_CURRENCIES])})\b)")
+_MONTHS = {
+    **{"janeiro": "January", "fevereiro": "February", "março": "March", "abril": "April", "maio": "May"},
+    **{"junho": "June", "julho": "July", "agosto": "August", "setembro": "September"},
+    **{"outubro": "October", "novembro": "November", "dezembro": "December"},
+}
+_DATE = re.compile(
+    r"(?:\b(em|no dia) )?(?<![\w.,:/–-])(0?[1-9]|[12]\d|3[01])(?:\.?[ºo°])?"
+    rf" de ({'|'.join(_MONTHS)})(?: de (\d{{4}}))?(?!\w)",
+    re.I,
+)
+_WEEKDAYS = {"2": "Monday", "3": "Tuesday", "4": "Wednesday", "5": "Thursday", "6": "Friday"}
+_WEEKDAY = re.compile(
+    r"(?:\b(na) )?(?<![\w.,])([2-6])\.?[ªa][ -]feira(?!\w)"
+    r"(?! (?:internacional|nacional|anual|d[eoa]s?(?! manhã| semana)))",
+    re.I,
+)
+"""Not *3.ª Feira do Livro*."""
+_DECADES = re.compile(
+    r"(?:\b(nos) |(?<=os ))anos ((?:1[89]|20)?\d0)"
+    r"(?:(?: e |, | a )((?:19|20)?\d0))?(?!\w|[.,]\d| ?%| ?[e,a] ?\d)",
+    re.I,
+)
 _HUNDREDS = re.compile(rf" e \d{{1,3}}(?![\d.,]|[ \u00a0](?:{'|'.join(_SCALES)})\b)")
 """After *mil*: part of the same number, or another one."""
 _MEASURE = re.compile(rf"({NUMBER})[ \u00a0]({_UNITS})(?![\w'’-])")
 _HOUR = re.compile(
-    r"\b(?:às|das|(?:entre|e|para|desde) as|(?:até|pelas)(?= \d+h)) ([01]?\d|2[0-3]) ?h(?!\w)", re.IGNORECASE
+    r"(?<![\w.,:/])([01]?\d|2[0-3]) ?h([0-5]\d)?(?!\w)(?: da (manhã|tarde|noite|madrugada)\b)?", re.IGNORECASE
 )
-_CENTURIES = re.compile(rf"(?i:\bséculos?|\bsécs\.) (?:{_ROMAN})(?:(?:, | e | a | ao |[-–]){_ROMAN})*")
+_BEFORE_HOUR = re.compile(
+    r"(?:\b(?:às|das|(?:entre|e|para|desde) as|(?:até|pelas)(?= \d+h)) |\dh\d\d ?[-–] ?)(?=\d+ ?h)",
+    re.IGNORECASE,
+)
+_AFTER_HOUR = re.compile(r" ?[-–] ?\d+h\d\d", re.IGNORECASE)
+_PARTS_OF_DAY = {
+    **dict.fromkeys(["manhã", "madrugada"], " in the morning"),
+    "tarde": " in the afternoon",
+    "noite": " at night",
+}
+_CENTURIES = re.compile(rf"(?i:\bséculos?|\bsécs\.) (?:{_ROMAN})(?:(?i:, | e | a | ao |[-–]){_ROMAN})*")
 _CENTURY = re.compile(
-    rf"(?:\b(?i:séc\.|século(?= \d| \w+ [ad]\.C))|(?<!\w )(?<!\w)(?i:século))"
-    rf" ({_ROMAN}|\d{{1,2}}\b)(?: ([ad])\.[ ]?C\b\.?)?"
+    rf"(?:\b(?i:séc\.|(?-i:SÉCULO)|século(?= \d| \w+ [ad]\.C))|(?<!\w )(?<!\w)(?i:século))"
+    rf" ({_ROMAN}|\d{{1,2}}\b)(?: ([adAD])\.[ ]?C\b\.?)?"
 )
 _REGNAL = re.compile(rf"{_ROMAN}(?<=\w\w)|(?<=[a-zà-ÿ] )[IVX]\b(?![.’'-]?\w)")
+_REGNAL_IN_CAPITALS = re.compile(
+    rf"(?:(?<=CAPÍTULO )|(?<=ARTIGO )|(?<=VOLUME )|(?<=PARTE )|(?!VI\b)(?=[IVX]{{2}})){_ROMAN}"
+)
+"""*VI* is a verb, too."""
 _NUMBERED = re.compile(rf"\b[nN](?:\.[ºo°]|[º°])\.?[ \u00a0]?({NUMBER})")
 """*N.º*, not the word *no*."""
 
 
 _SIGNS = re.compile(r"\d|[IVXLCDM](?![a-zà-ÿ])|(?i:ilh[ãõ]|ili[ãõ])")
 """Every quantity has one of these; few sentences without quantities have."""
+_ORDINAL_SIGNS = str.maketrans("", "", "ºª")
+"""Python counts these to the small letters."""
 
 
 class Quantity(NamedTuple):
@@ -71,50 +125,90 @@ class Quantity(NamedTuple):
     begin: int
     end: int
     target: str
+    is_readable: bool = False
+    """Whether a model without placeholders translates it well."""
 
 
 def quantities(text: str, languages: tuple[str, str]) -> list[Quantity]:
     """The quantities of a text, in order; none in other languages than Portuguese, to English."""
-    if languages != _LANGUAGES or not _SIGNS.search(text) or text.isupper():
+    if languages != _LANGUAGES or not _SIGNS.search(text):
         return []
+    in_capitals = text.translate(_ORDINAL_SIGNS).isupper()
     chosen: list[Quantity] = []
-    for quantity in sorted(_all_quantities(text), key=lambda one: (one.begin, -one.end)):
+    for quantity in sorted(_all_quantities(text, in_capitals), key=lambda one: (one.begin, -one.end)):
         if not chosen or quantity.begin >= chosen[-1].end:
-            chosen.append(quantity)
+            chosen.append(quantity._replace(target=quantity.target.upper()) if in_capitals else quantity)
     return chosen
 
 
-def _with_scales(text: str) -> Iterator[Quantity]:
+def _amounts(text: str) -> Iterator[Quantity]:
     for match in _SCALED.finditer(text):
-        number, scale, half = match.groups()
-        is_begun = scale == "mil" and _HUNDREDS.match(text, match.end())
+        number, scale, half, currency = match.groups()
+        is_begun = scale.lower() == "mil" and _HUNDREDS.match(text, match.end())
         if not (is_begun or (half and "," in number)):
             number = in_notation(f"{number},5" if half else number, _LANGUAGES)
-            yield Quantity(*match.span(), _scaled(number, _SCALES[scale]))
+            words = _scaled(number, _SCALES[scale.lower()]) + _in_english(currency)
+            yield Quantity(*match.span(), capitalized(words) if scale.istitle() else words)
     for match in _SCALED_NUMERAL.finditer(text):
-        numeral, scale, half = match.groups()
+        numeral, scale, half, currency = match.groups()
         if half or scale.lower() in _LONG_SCALE:
             fraction = " and a half" if half else ""
-            words = f"{_NUMERALS[numeral.lower()]}{fraction} {_SCALES[scale.lower()]}"
+            words = f"{_NUMERALS[numeral.lower()]}{fraction} {_SCALES[scale.lower()]}{_in_english(currency)}"
             yield Quantity(*match.span(), words.capitalize() if numeral[0].isupper() else words)
+    for match in _OF_CURRENCY.finditer(text):
+        words = in_notation(match[1], _LANGUAGES) + _in_english(match[2])
+        words = capitalized(words) if match[2].istitle() else words
+        yield Quantity(*match.span(), words, is_readable=True)
+    for match in _PER_THOUSAND.finditer(text):
+        yield Quantity(*match.span(), f"{in_notation(match[1], _LANGUAGES)} per thousand")
 
 
-def _all_quantities(text: str) -> Iterator[Quantity]:
-    yield from _with_scales(text)
+def _in_english(currency: str | None) -> str:
+    return f" {_CURRENCIES[currency.lower()]}" if currency else ""
+
+
+def _times(text: str) -> Iterator[Quantity]:
+    for match in _HOUR.finditer(text):
+        hour, minutes, part = match.groups()
+        cues = [cue for cue in _BEFORE_HOUR.finditer(text) if cue.end() == match.start()]
+        if minutes or part or cues or _AFTER_HOUR.match(text, match.end()):
+            of_day = _PARTS_OF_DAY[part.lower()] if part else ""
+            yield Quantity(*match.span(), f"{hour}:{minutes or '00'}{of_day}")
+    for match in _DATE.finditer(text):
+        before, day, month, year = match.groups()
+        date = " ".join(filter(None, [str(int(day)), _MONTHS[month.lower()], year]))
+        yield Quantity(*match.span(), _after("on", before, date), is_readable=True)
+    for match in _WEEKDAY.finditer(text):
+        yield Quantity(*match.span(), _after("on", match[1], _WEEKDAYS[match[2]]), is_readable=True)
+    for match in _DECADES.finditer(text):
+        decade = _after("in the", match[1], f"{match[2]}s")
+        yield Quantity(match.start(), match.end(2), decade, is_readable=True)
+        if match[3]:
+            yield Quantity(*match.span(3), f"{match[3]}s", is_readable=True)
+
+
+def _after(preposition: str, typed: str | None, time: str) -> str:
+    """A time with its preposition, in the case of the typed one, if there is one."""
+    if typed is None:
+        return time
+    return f"{preposition.capitalize() if typed[0].isupper() else preposition} {time}"
+
+
+def _all_quantities(text: str, in_capitals: bool) -> Iterator[Quantity]:
+    yield from _amounts(text)
+    yield from _times(text)
     for match in _MEASURE.finditer(text):
         yield Quantity(*match.span(), f"{in_notation(match[1], _LANGUAGES)} {match[2].replace('º', '°')}")
-    for match in _HOUR.finditer(text):
-        yield Quantity(match.start(1), match.end(), f"{match[1]}:00")
     for match in _NUMBERED.finditer(text):
         yield Quantity(*match.span(), f"No. {in_notation(match[1], _LANGUAGES)}")
     for match in _CENTURY.finditer(text):
-        era = {None: "", "a": " BC", "d": " AD"}[match[2]]
+        era = {None: "", "a": " BC", "d": " AD"}[match[2] and match[2].lower()]
         yield Quantity(*match.span(), f"{_ordinal(match[1])} century{era}")
     for centuries in _CENTURIES.finditer(text):
         for match in re.finditer(_ROMAN, centuries[0]):
             begin, end = (centuries.start() + place for place in match.span())
             yield Quantity(begin, end, _ordinal(match[0]))
-    for match in _REGNAL.finditer(text):
+    for match in (_REGNAL_IN_CAPITALS if in_capitals else _REGNAL).finditer(text):
         yield Quantity(*match.span(), match[0])
 
 
