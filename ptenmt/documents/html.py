@@ -15,6 +15,7 @@ from ptenmt.documents.inline import (
     TranslationUnit,
     check_tags,
     is_prose,
+    is_translated,
     limited,
     merged,
     numbers_in_braces,
@@ -113,7 +114,7 @@ class Html:
         translated = {} if roles else _translated(self.root, languages)
         role_of = roles(self.root) if roles else _roles(self.root, translated)
         units = _units(self.root, role_of, numbers_in_braces(self.root))
-        self._units = [unit for unit in units if is_prose(text_of(unit.spans))]
+        self._units = [unit for unit in units if is_translated(text_of(unit.spans))]
         self._attributes = [
             (element, name)
             for element in translated
@@ -122,7 +123,7 @@ class Html:
         ]
         self.texts = [unit.spans for unit in self._units]
         self.texts += [[(element.get(name), ())] for element, name in self._attributes]
-        limited(line for text in map(text_of, self.texts) for line in text.split("\n") if is_prose(line))
+        limited(line for text in map(text_of, self.texts) for line in text.split("\n") if is_translated(line))
         if languages:
             self._name_language(translated, *languages)
 

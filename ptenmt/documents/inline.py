@@ -15,6 +15,7 @@ from ptenmt.translation.markup import Elements, Fragment, num_shared, text_of
 MAX_TEXTS = 20_000
 """Texts of a document; even at one word each they would keep a server busy for minutes."""
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_AMOUNT = re.compile(r"\d(?:,\d|\.\d{3}(?!\d))")
 _FILE_NAME = re.compile(r"\S*\w\.(?:[a-z]{3,4}|[a-z]{2,3}\d|js|md|py|gz|sh)")
 _Item = TypeVar("_Item")
 MAX_DEPTH = 16
@@ -27,8 +28,14 @@ _PLACEHOLDERS = re.compile(r"\{\d+\}|\n")
 
 
 def is_prose(text: str) -> bool:
-    """Whether a text has something to translate: a letter, and not only the name of a file."""
+    """Whether a text has a letter, and is not only the name of a file."""
     return any(map(str.isalpha, text)) and _FILE_NAME.fullmatch(text.strip()) is None
+
+
+def is_translated(text: str) -> bool:
+    """Whether a text has something to translate: prose, or a number that languages write differently."""
+    has_letter = any(map(str.isalpha, text))
+    return is_prose(text) if has_letter else _AMOUNT.search(text) is not None
 
 
 def limited(items: Iterable[_Item]) -> list[_Item]:

@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, partial
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, islice, pairwise
 from typing import NamedTuple
 
 from ptenmt.data.placeholders import entity_pattern
@@ -81,8 +81,20 @@ def marked_sentences(fragments: Sequence[Fragment], translation: Translation) ->
         marked.append(MarkedSentence(_taken(left, len(before), with_empty=False), before))
         own = _taken(left, len(original), with_empty=True)
         is_simple = original == translated.text or len({elements for _, elements in own}) <= 1
-        marked.append(MarkedSentence(own, translated.text, None if is_simple else translated))
+        if translated.sentence.is_blank and not is_simple:
+            own = _in_notation(own, translated.text)
+            marked.append(MarkedSentence(own, text_of(own)))
+        else:
+            marked.append(MarkedSentence(own, translated.text, None if is_simple else translated))
     return [*marked, MarkedSentence(left[::-1], text_of(left[::-1]))]
+
+
+def _in_notation(fragments: list[Fragment], text: str) -> list[Fragment]:
+    """The fragments of a sentence without words, with the signs of its translation if they are as many."""
+    signs = iter(text)
+    if len(text) != len(text_of(fragments)):
+        return fragments
+    return [("".join(islice(signs, len(part))), elements) for part, elements in fragments]
 
 
 def _taken(left: list[Fragment], length: int, *, with_empty: bool) -> list[Fragment]:

@@ -119,6 +119,24 @@ COM `a\\|b` | -
 """
 
 
+def test_numbers_that_languages_write_differently_are_texts() -> None:
+    kept = ["12", "12.05.2024", "1.2.3", "+351 912 345 678", "10:30", "3.5"]
+    numbers = ["1.500", "12,50 €", "1.234,56 €", "3,5 %"]
+    lines = "\n".join([*kept, *numbers])
+    assert texts_of("a.txt", lines) == numbers
+    assert texts_of("a.md", "".join(f"- {line}\n" for line in lines.split("\n"))) == numbers
+    assert texts_of("a.md", "|a|\n|-|\n|1.500|\n")[1:] == ["1.500"]
+    assert texts_of("a.html", "".join(f"<p>{line}</p>" for line in lines.split("\n"))) == numbers
+    assert texts_of("a.html", "<p>Olá<sup>1,2</sup></p>") == ["Olá"]
+    times = "00:00:01,000 --> 00:00:02,000"
+    assert texts_of("a.srt", f"1\n{times}\n12,50 €\n\n2\n{times}\n30\n") == ["12,50 €"]
+    # A string of a program, or a number there, may be a version, or have a decimal point.
+    assert texts_of("a.json", '["12,50 €", "1.500", 1.500, "3,5"]') == ["12,50 €", "3,5"]
+    assert texts_of("a.yaml", "- 12,50 €\n- 1.500\n- '1.500'\n- 3,5\n") == ["12,50 €", "3,5"]
+    assert texts_of("a.po", 'msgid "12,50 €"\nmsgstr ""\n') == ["12,50 €"]
+    assert texts_of("a.txt", "foto-1.500.jpg") == []
+
+
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
 def test_of_markdown_only_prose_is_translated(ends: str) -> None:
     source = (KEPT_IN_MARKDOWN + MARKDOWN).replace("\n", ends)

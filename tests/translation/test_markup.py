@@ -196,6 +196,20 @@ def test_any_elements_are_kept_and_nested_and_the_text_is_that_without_them(tran
             assert not any(element in empty for text, path in found if text for element in path)
 
 
+@pytest.mark.parametrize(
+    ("source", "written"),
+    [
+        ("<a>1.234</a>,56 €", "<a>1,234</a>.56 €"),
+        ("<a>1.234</a><b></b> <c>2,5</c>", "<a>1,234</a><b></b> <c>2.5</c>"),
+        ("<a>1º</a> <b>2,5</b>", "<a>1º</a> <b>2,5</b>"),  # 1st 2.5 has other boundaries
+    ],
+)
+def test_numbers_alone_keep_their_elements(translator, source: str, written: str) -> None:
+    translations = translator.translate([text_of(marked(source))])
+    ((best,),) = move_markup(translator, translations, [marked(source)])
+    assert [fragment for fragment in best if any(fragment)] == marked(written)
+
+
 def test_of_sentences_without_markup_nothing_is_aligned(translator) -> None:
     translations = translator.translate(["O gato bebe. Ela canta."])
     before = len(translator.engine.requests)
