@@ -10,10 +10,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from copy_task import TrainedRun
+from lxml import etree
 from scripted import TextEngine
 
 from ptenmt.config import Config, DataConfig, DecodingConfig, TokenizerConfig
 from ptenmt.data.readers import demo_pairs
+from ptenmt.documents.html import Html
 from ptenmt.evaluation.checks import random_markup, tagged
 from ptenmt.tokenizers import START, build_tokenizers
 from ptenmt.tokenizers.words import word_pattern
@@ -194,6 +196,39 @@ def test_any_elements_are_kept_and_nested_and_the_text_is_that_without_them(tran
             empty = [path[-1] for text, path in of_text if not text]
             assert {path[-1] for text, path in found if not text and path[-1] in empty} == {*empty}
             assert not any(element in empty for text, path in found if text for element in path)
+
+
+def random_html(numbers: random.Random, depth: int = 0) -> str:
+    """Words, and elements around some, of which many touch; two in one word do not."""
+    parts = list[str]()
+    for _ in range(numbers.randint(1, 4)):
+        if depth < 3 and numbers.random() < 0.7:
+            tag = numbers.choice(["a", "b", "span", "button", "label", "div"])
+            space = numbers.choice(["", "", " ", "<img>", "<input>", "<br>"]) if parts else ""
+            parts.append(f"{space}<{tag}>{random_html(numbers, depth + 1)}</{tag}>")
+        else:
+            parts.append(f" {numbers.choice(SENTENCES).strip('.?!').split()[-1]} ")
+    return "".join(parts)
+
+
+def test_no_element_of_html_that_had_text_comes_out_without(translator) -> None:
+    numbers = random.Random(2)
+    for source in [random_html(numbers) for _ in range(200)]:
+        tree = etree.HTML(f"<body>{source}</body>")
+        for number, element in enumerate(tree.iter("a", "b", "span", "button", "label", "div")):
+            element.set("id", str(number))
+        document = Html("".join(etree.tostring(node, encoding="unicode", method="html") for node in tree[0]))
+        translations = translator.translate(map(text_of, document.texts))
+        best = [best for (best,) in move_markup(translator, translations, document.texts)]
+        translated = etree.HTML(f"<body>{document.with_texts(best)}</body>")
+        words_of = {
+            root: sorted("".join(f"{text} " for text in root.itertext()).upper().split())
+            for root in (tree, translated)
+        }
+        assert words_of[tree] == words_of[translated]
+        for element in tree.iter("*"):
+            if number := element.get("id"):
+                assert "".join(translated.xpath(f"string(//*[@id={number}])")).strip(), print(source, etree.tostring(tree, encoding="unicode"), document.texts, best, number, sep="\n")
 
 
 def test_of_sentences_without_markup_nothing_is_aligned(translator) -> None:
