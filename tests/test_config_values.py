@@ -204,6 +204,11 @@ def test_a_value_out_of_range_is_an_error_with_the_value(values: dict, expected:
     assert expected in message(values)
 
 
+def test_a_length_penalty_is_not_so_large_that_scores_overflow() -> None:
+    expected = "decoding.length_penalty=400.0 must be at most 10"
+    assert expected in message({"decoding": {"length_penalty": 400}})
+
+
 def test_heads_need_not_divide_the_width_when_their_sizes_are_given() -> None:
     sizes = {"d_model": 128, "num_heads": 3, "key_size": 16, "value_size": 16}
     assert build_config({"model": sizes}).model == ModelConfig(**sizes)

@@ -105,6 +105,7 @@ def evaluate(
         _print_test_sets(run)
         return
     options.refuse_contradictions(context, _EXCLUSIVE)
+    options.refuse_repeated(context, "--source", "--hypotheses")
     _check_output(output, reports or [])  # before the evaluation, which takes long
     files = evaluation.EvaluationFiles(
         source=source,

@@ -4,6 +4,7 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -29,14 +30,14 @@ search = partial(typer.Option, rich_help_panel="Search")
 def as_text(given: Any) -> Any:
     """Callback of texts on the command line: they are UTF-8 like all input, whatever the locale is.
 
-    Bytes that are not UTF-8 are of the locale's encoding, or replaced if they have no meaning there.
+    Bytes that are not UTF-8 are of the locale's encoding; raises PtenmtError if they have no meaning there.
     """
     if not isinstance(given, str):
         return given and list(map(as_text, given))
-    try:
-        return os.fsencode(given).decode()
-    except UnicodeError:
-        return given.encode(errors="replace").decode()
+    for encoded in (os.fsencode, str.encode):
+        with suppress(UnicodeError):
+            return encoded(given).decode()
+    raise PtenmtError(f"the text {given[:60]!r} is not UTF-8", "convert it first, for example with iconv")
 
 
 def run_names() -> list[str]:
@@ -111,6 +112,14 @@ def refuse_contradictions(context: typer.Context, exclusive: Mapping[str, Sequen
         names[str(parameter.name)] = name
     for first, others in exclusive.items():
         refuse_together({names[option]: context.params[option] for option in (first, *others)})
+
+
+def refuse_repeated(context: typer.Context, *names: str) -> None:
+    """Raise PtenmtError if one of these options, each of one file, is given twice."""
+    words = [word.partition("=")[0] for word in context.meta[COMMAND_LINE]]
+    for name in names:
+        if words.count(name) > 1:
+            raise PtenmtError(f"{name} is given twice", "give one file")
 
 
 ConfigName = Annotated[

@@ -639,7 +639,7 @@ class DecodingConfig(Section, name="decoding"):
     """Beam width (beam size): hypotheses kept per step; 1 is greedy search."""
     num_hypotheses: int = _resumable(1, least=1)
     """Translations returned per sentence, best first; at most ``beam_size``, unless tokens are sampled."""
-    length_penalty: float = _resumable(1.0, least=0)
+    length_penalty: float = _resumable(1.0, least=0, most=10)
     """Length penalty (length normalization): a hypothesis' score is the sum of its tokens' log-probabilities
     / length ** this; above 0 favours longer ones."""
     coverage_penalty: float = _resumable(0.0, least=0)

@@ -97,7 +97,7 @@ class Lines:
     def _decoded(self, number: int, line: bytes) -> str:
         if number == 1:
             line = line.removeprefix(_BYTE_ORDER_MARK)
-            if _UTF_16_MARK.match(line) or 3 * line.count(0) > len(line) + 3:
+            if _UTF_16_MARK.match(line) or has_many_zeros(line):
                 raise DataError(f"{self._name} is not UTF-8 but UTF-16, or no text", _HINT)
         try:
             return line.removesuffix(b"\n").removesuffix(self._end).decode()
@@ -112,6 +112,11 @@ class Lines:
             raise DataError(
                 f"{self._name}, line {number}: byte {error.start + 1} is not valid UTF-8", self._hint
             ) from error
+
+
+def has_many_zeros(content: bytes) -> bool:
+    """Whether a third of the bytes are zero, as in UTF-16 of Latin letters: it is no text in UTF-8."""
+    return 3 * content.count(0) > len(content) + 3
 
 
 @contextmanager

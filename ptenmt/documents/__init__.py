@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import PurePath
 from typing import Protocol
 
+from ptenmt.data.readers import has_many_zeros
 from ptenmt.documents.archive import epub, open_document_text
 from ptenmt.documents.html import Html
 from ptenmt.documents.markdown import markdown
@@ -62,6 +63,8 @@ class _EncodedDocument:
     ) -> None:
         self._mark = next((mark for mark in _BYTE_ORDER_MARKS if content.startswith(mark)), b"")
         self._encoding = _BYTE_ORDER_MARKS.get(self._mark, "utf-8")
+        if self._encoding == "utf-8" and has_many_zeros(content):
+            raise DocumentError("the file is not UTF-8 but UTF-16 unmarked, or no text; save it as UTF-8")
         try:
             source = content[len(self._mark) :].decode(self._encoding)
         except UnicodeDecodeError as error:

@@ -26,12 +26,20 @@ _IDENTIFIER = re.compile(
 """One word that a program reads: snake_case, camelCase, a key, a path, a colour, a version, a URL."""
 _MESSAGE_FORMAT = re.compile(r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,")
 """ICU's choice among texts."""
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 class _String:
-    """A string in a file, as ``encoded`` writes one; one that programs read has no text."""
+    """A string in a file, as ``encoded`` writes one; one that programs read has no text.
+
+    Raises DocumentError for a lone surrogate, which is half of a character.
+    """
 
     def __init__(self, value: str, encoded: Callable[[str], str]) -> None:
+        if surrogate := _SURROGATE.search(value):
+            place = surrogate.start()
+            context = value[max(0, place - 20) : place + 20]
+            raise DocumentError(f"the string {context!r} has half of a surrogate pair, {surrogate[0]!r}")
         is_code = _MESSAGE_FORMAT.search(value) or (len(value) < 500 and _IDENTIFIER.fullmatch(value))
         self._text = TaggedText([] if is_code else tagged(value, _TAG, html_tag))
         self._encoded = encoded

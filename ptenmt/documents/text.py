@@ -165,14 +165,20 @@ def web_vtt(source: str) -> TextFile:
 
 
 def _turns(source: str, lines: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, _Turn]]:
-    """A dialogue's lines by speaker: each begins with a dash. Takes and gives ranges of the source."""
+    """A dialogue's lines by speaker: each begins with a dash, but perhaps the first. Takes and gives ranges.
+
+    A dash before a word in lower case or a number may also stand within a sentence.
+    """
     turns: list[list[tuple[int, int]]] = []
     is_dialogue = False
     line_end = "\r\n" if "\r\n" in source else "\n"
     for line in lines:
-        has_dash = _DASH.match(source[slice(*line)]) is not None
-        is_dialogue = is_dialogue or (has_dash and not turns)
-        if not turns or (is_dialogue and has_dash):
+        text = source[slice(*line)]
+        dash = _DASH.match(text)
+        if dash and not is_dialogue:
+            first = text[dash.end() : dash.end() + 1]
+            is_dialogue = not turns or not (first.islower() or first.isdigit())
+        if not turns or (is_dialogue and dash):
             turns.append([])
         turns[-1].append(line)
     for turn in turns:

@@ -1,5 +1,6 @@
 """Evaluations, sweeps and filtered data as tables, for the terminal and for reports."""
 
+import math
 from collections.abc import Iterator, Sequence
 
 from ptenmt.data.filters import FilterReport
@@ -132,11 +133,17 @@ def scores_table(evaluation: Evaluation) -> Table:
         how = f"{score.text}: {score.signature.replace('|', ' ')}"
         rows.append((score.name, f"{score.value:.2f}", f"{score.low:.2f}–{score.high:.2f}", how))
     if (reliability := evaluation.reliability) is not None:
+        correlation = reliability.rank_correlation
         how = f"its mean; mean sentence chrF / 100: {reliability.chrf:.4f}"
         rows += [
             ("confidence", f"{reliability.confidence:.4f}", "", how),
             ("calibration error", f"{reliability.calibration_error:.4f}", "", "ECE, ten bins of equal size"),
-            ("rank correlation", f"{reliability.rank_correlation:.3f}", "", "Spearman, with sentence chrF"),
+            (
+                "rank correlation",
+                NOTHING if math.isnan(correlation) else f"{correlation:.3f}",
+                "",
+                "Spearman, with sentence chrF",
+            ),
         ]
     if evaluation.search is not None:
         how = f"sentences/s: {evaluation.search.description}"

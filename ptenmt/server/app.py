@@ -86,7 +86,10 @@ def _error_handlers() -> dict[Any, Any]:
         HTTPException: _error_handler(
             lambda error: Refusal(str(error.detail), error.status_code, headers=error.headers)
         ),
-        RequestValidationError: _error_handler(lambda _error: Refusal("the URL is not valid")),
+        # Only parameters of URLs are declared, and their values may be any text.
+        RequestValidationError: _error_handler(
+            lambda error: Refusal(f"Invalid request: missing {error.errors()[0]['loc'][-1]} parameter")
+        ),
         ClientDisconnect: _error_handler(lambda _error: Refusal("the client is gone", CLIENT_GONE)),
         # A bug: the traceback goes to the log, not to the client.
         Exception: _error_handler(lambda _error: Refusal("internal error; the log has the reason", 500)),

@@ -296,11 +296,11 @@ async def read(request: Request, model: type[_Model]) -> _Model:
     body = await request.body()
     if content_type == _URL_ENCODED or not body:
         try:  # unlike Starlette's parser, it takes letters that are not percent-encoded
-            text = body.decode()
+            text = b"&".join(filter(None, (request.scope["query_string"], body))).decode()
             fields = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS)
         except ValueError as error:
-            raise Refusal("the form is not UTF-8, or has too many fields") from error
-        return _validated(request.query_params.multi_items() + fields, model)
+            raise Refusal("the form or the query string is not UTF-8, or has too many fields") from error
+        return _validated(fields, model)
     try:
         return model.model_validate_json(body.removeprefix(codecs.BOM_UTF8))
     except ValidationError as error:

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 import ptenmt as package
 from ptenmt.cli import app as cli
 from ptenmt.config import Config
+from ptenmt.errors import PtenmtError
 from ptenmt.runs import Run
 from ptenmt.signals import process_signals
 
@@ -239,7 +240,9 @@ def test_a_shell_is_offered_what_fits(empty: Path, words: str, expected: list[st
 def test_texts_on_the_command_line_are_utf_8_in_any_locale(monkeypatch: pytest.MonkeyPatch) -> None:
     from ptenmt.cli import options
 
-    assert options.as_text(["não", "ol\udce1"]) == ["não", "ol?"]
+    assert options.as_text(["não", "olá"]) == ["não", "olá"]
+    with pytest.raises(PtenmtError, match=r"the text 'ol\\udce1' is not UTF-8"):
+        options.as_text(["não", "ol\udce1"])
     monkeypatch.setattr("os.fsencode", lambda text: text.encode("latin-1", "surrogateescape"))
     assert options.as_text("nÃ£o") == "não", "UTF-8 that was decoded as Latin-1"
     assert options.as_text("não") == "não", "typed in Latin-1"

@@ -181,6 +181,7 @@ def test_a_sweep_reports_the_best_options(ptenmt, tmp_path: Path) -> None:
         ),
         (["--sweep", "--details"], "--sweep and --details cannot be used together"),
         (["--split", "test", "--reference", "pairs.tsv"], "--split and --reference cannot be used together"),
+        (["--source", "a", "--source=b"], "--source is given twice"),
         (["--source", "pairs.tsv"], "pairs.tsv: sources cannot be scored without references"),
         (["--baseline", "nobody"], "no run in checkpoints/nobody"),
         (

@@ -63,9 +63,12 @@ def test_what_cannot_be_translated_is_said_before_anything_is(ptenmt, tmp_path: 
     assert "bad.docx: the file is not a Word document" in error(tmp_path / "bad.docx")
 
 
-def test_a_damaged_document_does_not_keep_others_from_being_translated(ptenmt, tmp_path: Path) -> None:
-    damaged, page = tmp_path / "damaged.docx", tmp_path / "page.html"
-    damaged.write_bytes(b"PK")
+@pytest.mark.parametrize(("name", "content"), [("a.docx", b"PK"), ("a.json", b'["x \\ud800 y"]')])
+def test_a_damaged_document_does_not_keep_others_from_being_translated(
+    ptenmt, tmp_path: Path, name: str, content: bytes
+) -> None:
+    damaged, page = tmp_path / name, tmp_path / "page.html"
+    damaged.write_bytes(content)
     page.write_text("<p>o gato</p>", encoding="utf-8")
     command = ("translate", "--run", "tiny", str(damaged), str(page), "--output-dir", str(tmp_path / "en"))
     stderr = ptenmt(*command, code=1).stderr
@@ -155,7 +158,8 @@ def test_a_translation_that_exists_is_not_replaced(ptenmt, tmp_path: Path, monke
     assert complete["c.po"] == b"corrected"
     with monkeypatch.context() as patch:
         patch.setattr("ptenmt.cli.documents.translate_document", None)
-        assert ptenmt(*command, "--resume").stderr == f"{folder} is complete: nothing to resume\n"
+        note = f"{folder} has all translations; if a document has changed, delete its own to renew it\n"
+        assert ptenmt(*command, "--resume").stderr == note
     assert contents(folder) == complete
 
 

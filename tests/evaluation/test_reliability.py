@@ -96,6 +96,8 @@ def test_screen_and_reports_have_the_figures() -> None:
     assert json.loads(report_text(sample, "json"))["reliability"]["rank_correlation"] == 0.25
     undefined = replace(SAMPLE, rank_correlation=float("nan"))
     assert json.loads(report_text(evaluation(reliability=undefined), "json"))
+    rows = {row[0]: row[1] for row in scores_table(evaluation(reliability=undefined)).rows}
+    assert rows["rank correlation"] == "–"
 
 
 def test_finished_translations_have_no_confidence(tmp_path: Path) -> None:

@@ -282,6 +282,14 @@ def test_glossaries_with_deepls_client(serve, client_of, tmp_path: Path) -> None
             client.delete_glossary("animals")
         with pytest.raises(deepl.DeepLException, match="no model from"):
             client.create_glossary("x", "FR", "EN", {"a": "b"})
+        with pytest.raises(deepl.DeepLException, match="control character"):
+            client.create_glossary_from_csv("x", "PT", "EN", "gato\0,cat\n")
+        url = f"{served.url}/v3/glossaries/animals/entries?source_lang=pt"
+        answer = requests.get(url, headers={"Authorization": f"DeepL-Auth-Key {alice}"}, timeout=120)
+        assert (answer.status_code, answer.json()) == (
+            400,
+            {"message": "Invalid request: missing target_lang parameter"},
+        )
     with serve(**options) as served:  # they are stored
         assert client_of(served, alice).get_glossary_entries(made.glossary_id)["gato"] == "Tiger"
 

@@ -146,6 +146,13 @@ def test_numbers_and_blank_lines_between_subtitles_may_be_missing(
         ("<i>- Olá.</i>\n- <b>Bem.</b>", ["Olá.", "Bem."], "<i>- OLÁ.</i>\n- <b>BEM.</b>"),
         ("-- e um gato\n", ["e um gato"], "-- E UM GATO"),
         ("Um\n- dois.\n", ["Um - dois."], "UM -\nDOIS."),
+        ("A\n-5 graus.\n", ["A -5 graus."], "A -5\nGRAUS."),
+        ("<i>Onde?</i>\n- Aqui!\n", ["Onde?", "Aqui!"], "<i>ONDE?</i>\n- AQUI!"),
+        (
+            "Um\ndois?\n- <b>Sim.</b>\n- e tu?",
+            ["Um dois?", "Sim.", "e tu?"],
+            "UM\nDOIS?\n- <b>SIM.</b>\n- E TU?",
+        ),
         ("{- Um\n- dois.\n", ["{- Um - dois."], "(- UM -\nDOIS."),  # no tag before the dash
     ],
 )
@@ -228,6 +235,8 @@ def test_subtitles_have_a_maximum_number_of_tags(tag: str) -> None:
     ("content", "message"),
     [
         (b"o\0l\xe1", "not UTF-8: byte 3 cannot be decoded; save it as UTF-8"),
+        ("O gato come.".encode("utf-16-le"), "not UTF-8 but UTF-16 unmarked, or no text"),
+        ("O gato come.".encode("utf-16-be"), "not UTF-8 but UTF-16 unmarked, or no text"),
         (b"\xff\xfea\0b", "not UTF-16-LE: byte 4 cannot be decoded; save it as UTF-8"),
     ],
 )

@@ -206,6 +206,7 @@ def test_broken_forms_are_said(served) -> None:
     form, parts = "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"
     for kind, body in ((form, b"q=%ff"), (form, b"q=\xff"), (parts, b"--x\r\nnonsense"), (parts[:19], b"a")):
         assert served.refused("/translate", 400, data=body, headers={"Content-Type": kind})
+    assert "not UTF-8" in served.refused("/translate?q=%ff&source=pt&target=en", 400)
 
 
 def test_detection_is_of_the_two_languages(served) -> None:

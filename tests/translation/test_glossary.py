@@ -75,6 +75,8 @@ def test_a_file_has_two_columns(tmp_path: Path) -> None:
         ('"a\tb\nc\td\n', "line 1: unexpected end of data"),
         ("a\tb\na\n", "line 2: not a term and its translation"),
         ("a\t\n", "line 1: not a term"),
+        ("a\0b\tc\n", r"line 1: a control character in 'a\\x00b'"),
+        ("a\tb\nc\td\x1b\n", "line 2: a control character in 'c'"),
         ("\n", "has no terms"),
         ("a\tb\tc\n", "line 1: not a term"),
         ("a\tb\na\tc\n", "line 2: 'a' has another translation before"),
@@ -138,6 +140,8 @@ def test_terms_go_with_entities_and_capitals() -> None:
     numbers = translator({"42": "forty-two", "5": "five"}, lambda text: [text.replace("42 ", "3 ")])
     assert numbers.translate("Tem 42 e 42,5 e 5%.")[0].text == "Tem forty-two e 42.5 e 5%."
     assert numbers.translate("O CÃO VÊ 5 GATOS.")[0].text == "O CÃO VÊ FIVE GATOS."
+    elements = translator({"cão": "<b>dog</b> {n}"})
+    assert elements.translate("O CÃO NÃO VÊ.")[0].text == "O <b>DOG</b> {n} NÃO VÊ."
     product = translator({"cão 25": "Dog 25", "NÃO-19": "NO-19"})
     assert product.translate("O cão 25 NÃO-19 vê 25.")[0].text == "O Dog 25 NO-19 vê 25."
 

@@ -1,11 +1,12 @@
 """Capitals: what is typed in capitals is translated like ordinary text, and its translation gets them."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from ptenmt.config import Config
 from ptenmt.data.augmentation import capitalized
+from ptenmt.data.placeholders import find_entities
 from ptenmt.data.text import frequent_words, lowers_typed
 from ptenmt.tokenizers import UNK, Tokenizer
 from ptenmt.tokenizers.words import word_pattern
@@ -168,10 +169,19 @@ class Capitals(Safeguard):
         return word if UNK in with_capital and UNK not in without else capital
 
 
+def _around_entities(change: Callable[[str], str], text: str) -> str:
+    """Change a text but for its entities."""
+    changed, copied = "", 0
+    for entity in find_entities(text):
+        changed += change(text[copied : entity.start()]) + entity[0]
+        copied = entity.end()
+    return changed + change(text[copied:])
+
+
 def _in_case(term: Span, truecased: str, case: Case | None) -> Span:
     """A term in a truecased sentence, with its translation in the case of the sentence."""
     source = term.source if term.is_carried else truecased[term.begin : term.end]
     target = term.target
     if target is not None and case is not None and target.islower():
-        target = target.upper() if case == "upper" else capitalized(target)
+        target = _around_entities(str.upper if case == "upper" else capitalized, target)
     return replace(term, source=source, target=target)

@@ -85,6 +85,8 @@ class Glossary:
             term, translation = columns
             if all(map(_is_mark, term)):
                 raise DataError(f"{file}, line {number}: the term {term} is a mark, not a word", _HINT)
+            if any(unicodedata.category(sign) == "Cc" for sign in term + translation):
+                raise DataError(f"{file}, line {number}: a control character in {term!r}", "remove it")
             if terms.setdefault(term, translation) != translation:
                 raise DataError(f"{file}, line {number}: {term!r} has another translation before", "keep one")
         if not terms:
