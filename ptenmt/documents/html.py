@@ -169,7 +169,7 @@ class _HtmlUnit(TranslationUnit):
         nodes: The inline elements.
         roles: Of all elements; see ``_roles``.
         taken: As of ``TranslationUnit``.
-        has_boundaries: Whether texts end at boundaries; else those are within words.
+        has_boundaries: As of ``TaggedText``.
     """
 
     def __init__(

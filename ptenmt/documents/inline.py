@@ -90,9 +90,10 @@ class TaggedText:
     Args:
         pieces: The parts of the source, each with the name of its tag: ``b`` begins an element, ``/b`` ends
             it, ``POINT`` stands between words, ``PLACEHOLDER`` like a word, and None is text.
+        has_boundaries: Whether texts end at a ``boundary``; else it is within a word.
     """
 
-    def __init__(self, pieces: Iterable[tuple[str, str | None]]) -> None:
+    def __init__(self, pieces: Iterable[tuple[str, str | None]], *, has_boundaries: bool = True) -> None:
         pieces = list(pieces)
         text = "".join(part for part, name in pieces if name is None)
         free = (name for name in map("{{{}}}".format, count()) if name not in text)
@@ -105,7 +106,7 @@ class TaggedText:
         for part, name in pieces:
             if name is None and part:
                 around = boundary(spans[text_end - 1], part, path, self._name) if text_end else None
-                if around is not None:
+                if has_boundaries and around is not None:
                     spans.insert(text_end, ("\n", around))
                     self._line_ends.append("")
                 spans.append((part, path))
