@@ -75,7 +75,8 @@ class _Turn:
         text = " ".join(lines)
         dash = _DASH.match(text)
         self._dash = dash[0] if dash else ""
-        self._text = TaggedText(tagged(text.removeprefix(self._dash), _TAG, _tag_name))
+        pieces = tagged(text.removeprefix(self._dash), _TAG, _tag_name)
+        self._text = TaggedText(pieces, has_boundaries=False)
         self.spans = self._text.spans
 
     def written(self, spans: Sequence[Fragment]) -> str:

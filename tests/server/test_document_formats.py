@@ -150,6 +150,21 @@ def test_markdown_of_one_line_a_paragraph_stays_byte_for_byte_if_its_texts_do() 
     assert document.with_texts(document.texts).decode() == source
 
 
+def test_links_of_markdown_without_a_space_between_them_are_separate_texts() -> None:
+    source = "[Início](/a)[Sobre nós](/b)**um**_dois_  \ntrês <b>x</b><i>y</i> Ol**á**\n"
+    text = "Início\nSobre nós\num\ndois\ntrês x\ny Olá"
+    assert texts_of("a.md", source) == [text]
+    assert upper_case("a.md", source) == (
+        "[INÍCIO](/a)[SOBRE NÓS](/b)**UM**_DOIS_  \nTRÊS <b>X</b><i>Y</i> OL**Á**\n"
+    )
+
+
+def test_of_strings_line_ends_stay_and_none_is_added_between_elements() -> None:
+    source = r'["<b>um</b>\n<i>dois</i><u>três</u>\nH<sub>2</sub><i>O</i>"]'
+    assert texts_of("a.json", source) == ["um\ndois\ntrês\nH2O"]
+    assert upper_case("a.json", source) == (r'["<b>UM</b>\n<i>DOIS</i><u>TRÊS</u>\nH<sub>2</sub><i>O</i>"]')
+
+
 def test_blocks_of_other_dialects_of_markdown_stay() -> None:
     source = '!!! note "nota"\n    texto\n\n::: tip\ntexto\n:::\n\n$$\nx\n$$\n\ntermo\n: nome\n\n'
     assert upper_case("a.md", f"{source}texto") == f"{source}TEXTO"
