@@ -69,7 +69,7 @@ _ENTITIES = (
     r"(?<![\w@.-])(?:[A-Za-z\d-]+\.(?=\w))+(?:com|org|net|edu|gov|info|pt|br|uk|io)(?!\.?\w|-)(?:/[^\s<>\"“”«»]*[\w/])?",
     r"(?<!\w)[A-Za-z]:\\[^\s<>\"|?*]*\w",  # C:\dir\file.txt
     r"</?[A-Za-z][\w-]*(?: [^<>]{0,200})?/?>|(?<!\S)[&<>*](?!\S)",  # <b>; a sign that stands alone
-    r"(?<![\w*])[*_]{1,3}(?=[^\W_])|(?<=[\w.,!?…)\"”’])[*_]{1,3}(?![\w*])",  # *emphasis* in Markdown
+    r"(?<![\w*])[*_]{1,3}(?=[^\W_])|(?<=[\w.,:;!?…)\"”’])[*_]{1,3}(?![\w*])",  # *emphasis* in Markdown
     rf"\[(?=[^\[\]\n]{{1,200}}\]\(\S)|(?<=\S)\]{_BRACKETS}",  # [link](address)
     r"(?<![\w.])[A-Z]\.(?: [A-Z]\.){1,4} [A-Z][a-zà-ÿ]+\b",  # J. R. Silva
     CODE,

@@ -13,8 +13,10 @@ from lxml import etree
 
 from ptenmt.documents.inline import (
     TranslationUnit,
+    boundary,
     check_tags,
     is_prose,
+    is_translated,
     limited,
     merged,
     numbers_in_braces,
@@ -41,8 +43,9 @@ _BLOCKS = {
     *("th", "thead", "title", "tr", "ul", "xmp"),
 }
 _POINTS = {
-    *("audio", "canvas", "embed", "iframe", "img", "input", "noscript", "object", "picture", "script"),
-    *("select", "style", "svg", "template", "textarea", "video", "{http://www.w3.org/2000/svg}svg"),
+    *("audio", "button", "canvas", "embed", "iframe", "img", "input", "label", "noscript", "object"),
+    *("picture", "script", "select", "style", "svg", "template", "textarea", "video"),
+    "{http://www.w3.org/2000/svg}svg",
     "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}s",
 }
 """Elements that stand between words; a text inside is a text of its own."""
@@ -112,8 +115,8 @@ class Html:
             node.tag = node.tag.removeprefix(_XHTML)
         translated = {} if roles else _translated(self.root, languages)
         role_of = roles(self.root) if roles else _roles(self.root, translated)
-        units = _units(self.root, role_of, numbers_in_braces(self.root))
-        self._units = [unit for unit in units if is_prose(text_of(unit.spans))]
+        units = _units(self.root, role_of, numbers_in_braces(self.root), has_boundaries=roles is None)
+        self._units = [unit for unit in units if is_translated(text_of(unit.spans))]
         self._attributes = [
             (element, name)
             for element in translated
@@ -122,7 +125,7 @@ class Html:
         ]
         self.texts = [unit.spans for unit in self._units]
         self.texts += [[(element.get(name), ())] for element, name in self._attributes]
-        limited(line for text in map(text_of, self.texts) for line in text.split("\n") if is_prose(line))
+        limited(line for text in map(text_of, self.texts) for line in text.split("\n") if is_translated(line))
         if languages:
             self._name_language(translated, *languages)
 
@@ -167,6 +170,7 @@ class _HtmlUnit(TranslationUnit):
         nodes: The inline elements.
         roles: Of all elements; see ``_roles``.
         taken: As of ``TranslationUnit``.
+        has_boundaries: As of ``TaggedText``.
     """
 
     def __init__(
@@ -176,12 +180,16 @@ class _HtmlUnit(TranslationUnit):
         nodes: list[_Element],
         roles: Mapping[_Element, str],
         taken: Collection[str],
+        *,
+        has_boundaries: bool,
     ) -> None:
         first = self._last = getattr(element, place) or ""
         super().__init__(taken)
         self._element, self._place, self._nodes, self._roles = element, place, nodes, roles
+        self._has_boundaries = has_boundaries
         self._end = ""
         """The last character of the text."""
+        self._is_after_point = False
         self._after_space = set[int]()
         """The numbers of empty elements that follow a space."""
         self._add_text(first, ())
@@ -215,9 +223,10 @@ class _HtmlUnit(TranslationUnit):
                 for child in node:
                     self._add(child, inner)
             self._put_empty(inner)
-        self._add_text(node.tail, path, is_separate=node.tag in _POINTS)
+            self._is_after_point = self._is_after_point or node.tag in _POINTS
+        self._add_text(node.tail, path)
 
-    def _add_text(self, text: str | None, path: Elements, *, is_separate: bool = False) -> None:
+    def _add_text(self, text: str | None, path: Elements) -> None:
         """Append text with white space collapsed as in browsers."""
         self._last = text or self._last
         spaced = _SPACE.sub(" ", text or "")
@@ -225,10 +234,16 @@ class _HtmlUnit(TranslationUnit):
             spaced = spaced[1:]
             if self.spans and not self.spans[-1][0]:  # it is one, after an image
                 self.spans.append(("", (*path, self._number(" "))))
-        elif is_separate and self._end.isalnum() and spaced[:1].isalnum():
-            spaced = f" {spaced}"
-        self._put(spaced, path)
-        self._end = spaced[-1:] or self._end
+        elif self._end.isalnum() and spaced[:1].isalnum():
+            last = next(span for span in reversed(self.spans) if span[0])
+            around = boundary(last, spaced, path, lambda number: self._elements[number].tag)
+            if self._has_boundaries and around is not None:
+                self._put(self._placeholder("", "\n"), around)
+            elif self._is_after_point:
+                spaced = f" {spaced}"
+        if spaced:
+            self._put(spaced, path)
+            self._end, self._is_after_point = spaced[-1], False
 
     def fill(self, spans: Sequence[Fragment]) -> None:
         """Replace the text."""
@@ -454,7 +469,9 @@ def _is_note(node: _Element) -> bool:
     return text[:1] == "[" or not is_prose(text) or (node.tag == "sup" and node.find("a") is not None)
 
 
-def _units(block: _Element, roles: Mapping[_Element, str], taken: Collection[str]) -> Iterator[_HtmlUnit]:
+def _units(
+    block: _Element, roles: Mapping[_Element, str], taken: Collection[str], *, has_boundaries: bool
+) -> Iterator[_HtmlUnit]:
     """The translation units in a block, in order."""
     begin, place, nodes = block, "text", list[_Element]()
     for child in [*block, None]:
@@ -462,10 +479,10 @@ def _units(block: _Element, roles: Mapping[_Element, str], taken: Collection[str
             nodes.append(child)
             continue
         if roles[block] != "untranslated":
-            unit = _HtmlUnit(begin, place, nodes, roles, taken)
+            unit = _HtmlUnit(begin, place, nodes, roles, taken, has_boundaries=has_boundaries)
             yield unit
             for box in unit.boxes():
-                yield from _units(box, roles, taken)
+                yield from _units(box, roles, taken, has_boundaries=has_boundaries)
         if child is not None:
-            yield from _units(child, roles, taken)
+            yield from _units(child, roles, taken, has_boundaries=has_boundaries)
             begin, place, nodes = child, "tail", []

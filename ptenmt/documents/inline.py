@@ -15,6 +15,7 @@ from ptenmt.translation.markup import Elements, Fragment, num_shared, text_of
 MAX_TEXTS = 20_000
 """Texts of a document; even at one word each they would keep a server busy for minutes."""
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_AMOUNT = re.compile(r"\d(?:,\d|\.\d{3}(?!\d))")
 _FILE_NAME = re.compile(r"\S*\w\.(?:[a-z]{3,4}|[a-z]{2,3}\d|js|md|py|gz|sh)")
 _Item = TypeVar("_Item")
 MAX_DEPTH = 16
@@ -27,8 +28,14 @@ _PLACEHOLDERS = re.compile(r"\{\d+\}|\n")
 
 
 def is_prose(text: str) -> bool:
-    """Whether a text has something to translate: a letter, and not only the name of a file."""
+    """Whether a text has a letter, and is not only the name of a file."""
     return any(map(str.isalpha, text)) and _FILE_NAME.fullmatch(text.strip()) is None
+
+
+def is_translated(text: str) -> bool:
+    """Whether a text has something to translate: prose, or a number that languages write differently."""
+    has_letter = any(map(str.isalpha, text))
+    return is_prose(text) if has_letter else _AMOUNT.search(text) is not None
 
 
 def limited(items: Iterable[_Item]) -> list[_Item]:
@@ -61,6 +68,27 @@ def merged(spans: Iterable[Fragment]) -> list[Fragment]:
     return [(text_of(list(group)), path) for path, group in groupby(spans, itemgetter(1))]
 
 
+def boundary(last: Fragment, text: str, path: Elements, name_of: Callable[[int], str]) -> Elements | None:
+    """The elements around the place between two parts of a text, if the text ends there.
+
+    It does where an element ends and another begins between two letters or digits, as in menus without white
+    space; not at subscripts, superscripts and drop caps.
+
+    Args:
+        last: The part before it.
+        text: The part after it.
+        path: The elements of that.
+        name_of: Gives the tag of an element.
+    """
+    before, last_path = last
+    shared = num_shared(last_path, path)
+    if not (before[-1:].isalnum() and text[:1].isalnum()) or shared == min(len(last_path), len(path)):
+        return None
+    is_drop_cap = len(before) == 1 and before.isupper() and text[0].islower()
+    names = set(map(name_of, last_path[shared:] + path[shared:]))
+    return None if is_drop_cap or names & {"sub", "sup"} else path[:shared]
+
+
 class TaggedText:
     """A text with tags that are written as they stand, such as those of subtitles.
 
@@ -69,22 +97,33 @@ class TaggedText:
     Args:
         pieces: The parts of the source, each with the name of its tag: ``b`` begins an element, ``/b`` ends
             it, ``POINT`` stands between words, ``PLACEHOLDER`` like a word, and None is text.
+        has_boundaries: Whether texts end at a ``boundary``; else it is within a word.
     """
 
-    def __init__(self, pieces: Iterable[tuple[str, str | None]]) -> None:
+    def __init__(self, pieces: Iterable[tuple[str, str | None]], *, has_boundaries: bool = True) -> None:
         pieces = list(pieces)
         text = "".join(part for part, name in pieces if name is None)
         free = (name for name in map("{{{}}}".format, count()) if name not in text)
         self._tags: list[list[str]] = []  # what begins and ends each element
         self._placeholders: dict[str, str] = {}
+        self._line_ends: list[str] = []
+        """What each line end of the text stands for: a boundary for nothing."""
         path, names, spans = Elements(), list[str](), list[Fragment]()
+        text_end = 0
         for part, name in pieces:
             if name is None and part:
+                around = boundary(spans[text_end - 1], part, path, self._name) if text_end else None
+                if has_boundaries and around is not None:
+                    spans.insert(text_end, ("\n", around))
+                    self._line_ends.append("")
                 spans.append((part, path))
+                self._line_ends += ["\n"] * part.count("\n")
+                text_end = len(spans)
             elif name == PLACEHOLDER:
                 placeholder = next(free)
                 self._placeholders[placeholder] = part
                 spans.append((placeholder, path))
+                text_end = len(spans)
             elif name and name[0] == "/" and name[1:] in names:
                 names = names[: -1 - names[::-1].index(name[1:])]
                 self._tags[path[len(names)]][1] = part
@@ -105,14 +144,17 @@ class TaggedText:
         """Whether the innermost element's tag consists of some characters."""
         return set(self._tags[path[-1]][0]) <= set(signs)
 
+    def _name(self, number: int) -> str:
+        return html_tag(self._tags[number][0])
+
     def written(self, spans: Sequence[Fragment], escaped: Callable[[str], str] = str) -> str:
         """A translation with its tags; placeholders that it lost are at its end."""
-        parts, last = list[str](), Elements()
+        parts, last, line_ends = list[str](), Elements(), iter(self._line_ends)
         for text, path in [*spans, ("", Elements())]:
             same = num_shared(last, path)
             parts += [self._tags[number][1] for number in reversed(last[same:])]
             parts += [self._tags[number][0] for number in path[same:]]
-            parts.append(escaped(text))
+            parts.append(re.sub("\n", lambda line_end: next(line_ends, line_end[0]), escaped(text)))
             last = path
         left = {**self._placeholders}
 
@@ -143,7 +185,7 @@ class TranslationUnit(ABC):
         """Those that paths refer to. One of them may be a text, such as the space after an image."""
         self._names = (name for name in map("{{{}}}".format, count()) if name not in taken)
         self._placeholders: dict[str, list[Any]] = {}
-        """The elements that each placeholder stands for, in order."""
+        """The elements that each placeholder stands for, in order; a boundary is an empty text."""
 
     def _put(self, text: str, path: Elements) -> None:
         if text:
@@ -179,8 +221,11 @@ class TranslationUnit(ABC):
         left = {name: [*elements] for name, elements in self._placeholders.items()}
 
         def append(element: Any) -> None:
-            element.tail = None
-            opened[-1].append(element)
+            if isinstance(element, str):
+                self._append_text(opened[-1], element)
+            else:
+                element.tail = None
+                opened[-1].append(element)
 
         for text, path in merged(spans):
             same = num_shared(last, path)
@@ -188,7 +233,7 @@ class TranslationUnit(ABC):
             for number in path[same:]:
                 element = self._elements[number]
                 if isinstance(element, str):
-                    self._append_text(opened[-1], element)
+                    append(element)
                     continue
                 element, contents = self._opened(element, is_first=number not in seen)
                 append(element)

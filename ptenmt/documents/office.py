@@ -22,6 +22,7 @@ from ptenmt.documents.inline import (
     TranslationUnit,
     check_tags,
     is_prose,
+    is_translated,
     limited,
     merged,
     numbers_in_braces,
@@ -84,7 +85,7 @@ class OfficeDocument:
         self._document = _opened(io.BytesIO(packed(unpacked(content, kind))), kind)
         roots = list(_translated_roots(self._document))
         units = (unit for root in roots for unit in _units(root, _roles(root), numbers_in_braces(root)))
-        self._units = limited(unit for unit in units if is_prose(text_of(unit.spans)))
+        self._units = limited(unit for unit in units if is_translated(text_of(unit.spans)))
         check_tags(sum(unit.num_copied for unit in self._units), MAX_TAGS)
         pictures = (node for root in roots for node in root.iter("{*}docPr", "{*}cNvPr"))
         self._described = limited(node for node in pictures if is_prose(node.get("descr", "")))

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import srt
 
-from ptenmt.documents.inline import TaggedText, check_tags, is_prose, limited
+from ptenmt.documents.inline import TaggedText, check_tags, is_translated, limited
 from ptenmt.errors import DocumentError
 from ptenmt.translation.markup import Fragment, text_of
 
@@ -40,7 +40,7 @@ class Unit(Protocol):
 
 
 class TextFile:
-    """A text file of which some ranges are translated, and all else stays; texts without words do, too.
+    """A text file of which some ranges are translated; all else, and what has nothing to translate, stays.
 
     Args:
         source: The file.
@@ -49,7 +49,7 @@ class TextFile:
 
     def __init__(self, source: str, ranges: Iterable[tuple[int, int, Unit]]) -> None:
         self._source = source
-        self._ranges = limited(found for found in ranges if is_prose(text_of(found[2].spans)))
+        self._ranges = limited(found for found in ranges if is_translated(text_of(found[2].spans)))
         self.texts = [unit.spans for _, _, unit in self._ranges]
 
     def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> str:
@@ -62,8 +62,8 @@ class TextFile:
 
 
 def plain_text(source: str) -> TextFile:
-    """Plain text: each line with a letter in it is a text; line ends and blank lines stay."""
-    lines = (line for line in _LINE.finditer(source) if is_prose(line[0]))
+    """Plain text: each line with something to translate is a text; line ends and blank lines stay."""
+    lines = (line for line in _LINE.finditer(source) if is_translated(line[0]))
     return TextFile(source, ((*line.span(), TaggedText([(line[0], None)])) for line in lines))
 
 
@@ -75,7 +75,8 @@ class _Turn:
         text = " ".join(lines)
         dash = _DASH.match(text)
         self._dash = dash[0] if dash else ""
-        self._text = TaggedText(tagged(text.removeprefix(self._dash), _TAG, _tag_name))
+        pieces = tagged(text.removeprefix(self._dash), _TAG, _tag_name)
+        self._text = TaggedText(pieces, has_boundaries=False)
         self.spans = self._text.spans
 
     def written(self, spans: Sequence[Fragment]) -> str:

@@ -7,9 +7,9 @@ to theirs; where an empty element falls, the same vote decides.
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, islice, pairwise
 from typing import NamedTuple
 
 from ptenmt.data.placeholders import entity_pattern
@@ -81,8 +81,20 @@ def marked_sentences(fragments: Sequence[Fragment], translation: Translation) ->
         marked.append(MarkedSentence(_taken(left, len(before), with_empty=False), before))
         own = _taken(left, len(original), with_empty=True)
         is_simple = original == translated.text or len({elements for _, elements in own}) <= 1
-        marked.append(MarkedSentence(own, translated.text, None if is_simple else translated))
+        if translated.sentence.is_blank and not is_simple:
+            own = _in_notation(own, translated.text)
+            marked.append(MarkedSentence(own, text_of(own)))
+        else:
+            marked.append(MarkedSentence(own, translated.text, None if is_simple else translated))
     return [*marked, MarkedSentence(left[::-1], text_of(left[::-1]))]
+
+
+def _in_notation(fragments: list[Fragment], text: str) -> list[Fragment]:
+    """The fragments of a sentence without words, with the signs of its translation if they are as many."""
+    signs = iter(text)
+    if len(text) != len(text_of(fragments)):
+        return fragments
+    return [("".join(islice(signs, len(part))), elements) for part, elements in fragments]
 
 
 def _taken(left: list[Fragment], length: int, *, with_empty: bool) -> list[Fragment]:
@@ -101,8 +113,8 @@ def moved(sentences: Sequence[MarkedSentence], alignments: Iterator[Alignment]) 
     """The fragments of the translation of a text.
 
     In each sentence an element contains consecutive words, those aligned to its own as far as possible,
-    inside the element around it and beside its siblings. Empty elements, and those for which there is no
-    word, stand between words.
+    inside the element around it and beside its siblings; each has one, if there are enough. Empty elements,
+    and those for which there is no word, stand between words.
 
     Args:
         sentences: Of the text.
@@ -231,14 +243,18 @@ def _elements_of_words(
         def order(element: int) -> tuple[bool, int]:
             return linked.isdisjoint(columns_of[element]), len(columns_of[element])
 
+        left = {element: _num_innermost(words, own) for element, own in columns_of.items()}
         for element in sorted(columns_of, key=order):
-            own = columns_of[element]
+            own, least = columns_of[element], left.pop(element)
             is_whole = len(own) == len(columns)
             run = _best_range([(row, 1 if is_whole or links[row] in own else -1) for row in free])
             if not run and free and any(words[column][0].isalnum() for column in own):
                 place = sum(own) / len(own) * len(links) / len(words)
                 shares = {row: max(weights[row][column] for column in own) for row in free}
                 run = [max(free, key=lambda row: (shares[row], -abs(row - place)))]
+            most = max(1, len(free) - sum(left.values()))
+            is_first = min(own) < min((min(columns_of[other]) for other in left), default=len(words))
+            run = _widened(run[:most] if is_first else run[-most:], free, min(least, most))
             for row in run:
                 elements_of_words[row] += (element,)
                 del free[row]
@@ -246,6 +262,19 @@ def _elements_of_words(
 
     assign(range(len(words)), range(len(links)), 0)
     return elements_of_words
+
+
+def _num_innermost(words: Sequence[Fragment], columns: Iterable[int]) -> int:
+    """How many elements of some words have words and no such element inside; each needs a word."""
+    paths = sorted({words[column][1] for column in columns if words[column][0].isalnum()})
+    return sum(following[: len(path)] != path for path, following in pairwise([*paths, ()]))
+
+
+def _widened(run: list[int], free: Collection[int], length: int) -> list[int]:
+    """Consecutive rows with free ones beside them, up to a length."""
+    while 0 < len(run) < length and (beside := {run[0] - 1, run[-1] + 1}.intersection(free)):
+        run = sorted([*run, max(beside)])
+    return run
 
 
 def _best_range(scores: Sequence[tuple[int, int]]) -> list[int]:

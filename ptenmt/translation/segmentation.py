@@ -2,8 +2,8 @@
 
 The model is trained on sentences. A text is split into sentences (by sentencex of the Wikimedia Foundation);
 a sentence with more tokens than the model has positions is split at a clause boundary near its middle,
-recursively. The white space between sentences is kept, so that a text keeps its layout, and so is a sentence
-without a word of the source language.
+recursively. The cells of a line are sentences of their own. The white space between sentences is kept, so
+that a text keeps its layout, and so is a sentence without a word of the source language.
 """
 
 import re
@@ -33,7 +33,10 @@ _ABBREVIATION = re.compile(
 """Portuguese abbreviations within a sentence, where sentencex ends it."""
 _FENCE = re.compile(r" {0,3}```[^`]*$")
 """The first or last line of a code fence."""
-_LABEL = re.compile(r"(?:\(?[A-Za-z]\)|[*•])\s+(?=\S)")
+_LABEL = re.compile(r"(?:\(?[A-Za-z]\)|[*•]|#{1,6})\s+(?=\S)")
+_BAR = re.compile(r"(?<!\S)(\|)(?!\S)")
+_COLUMNS = re.compile(r"(\t|\s{3,})")
+_CELLS = re.compile(f"{_COLUMNS.pattern}|{_BAR.pattern}")
 _CLAUSE_END = re.compile(r"[,;:.!?…)–—](?=\s)")
 _WHITE_SPACE = re.compile(r"\s+")
 _UNREADABLE = re.compile(r"[\s\ud800-\udfff]")
@@ -263,7 +266,8 @@ class TextEncoder:
         lines = _lines(text)
         if not self._options.split_sentences:
             return _with_edges(lines)
-        parts = [part for line in lines for part in self._sentences_of_line(line)]
+        cells = chain.from_iterable(map(_cells, lines))
+        parts = [part for cell in cells for part in self._sentences_of_line(cell)]
         sentences, after = _with_edges(parts)
         return [_without_label(*sentence) for sentence in sentences], after
 
@@ -305,8 +309,18 @@ def _lines(text: str) -> list[str]:
     return joined + lines[num_done:]
 
 
+def _cells(line: str) -> list[str]:
+    """What tabs, wide spaces, or two and more bars separate, and those; a line without is a cell."""
+    separators = _CELLS if len(_BAR.findall(line)) > 1 else _COLUMNS
+    if _FENCE.match(line) or not separators.search(line):
+        return [line]
+    if any(separators.search(entity[0]) for entity in find_entities(line)):
+        return [line]
+    return [part for part in separators.split(line) if part]
+
+
 def _without_label(before: str, sentence: str) -> tuple[str, str]:
-    """A sentence and what stands before it, its label ``a)`` or bullet included: it is no word."""
+    """A sentence and what stands before it, its label ``a)``, bullet or ``#`` included: it is no word."""
     label = _LABEL.match(sentence)
     end = label.end() if label else 0
     return before + sentence[:end], sentence[end:]

@@ -44,7 +44,7 @@ def fuzzed(count: int) -> list[str]:
 def test_strange_lines(ptenmt, random_run: Path, tmp_path: Path, count: int) -> None:
     """None crashes it, none is lost, and they stay in their order."""
     lines = fuzzed(count)
-    lines[3000] = f"gato, cão {' ' * 40}" * 20_000
+    lines[3000] = "gato, cão  " * 20_000
     content = [line.encode() for line in lines]
     for bad in (77, 3777):
         content[bad], lines[bad] = b"gat\xf0 c\xe3o", ""

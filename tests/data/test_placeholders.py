@@ -73,6 +73,10 @@ def test_entities_are_found(text: str, entities: list[str]) -> None:
     assert unmask(masked, found) == text
 
 
+def test_emphasis_may_end_after_a_colon() -> None:
+    assert mask("**Nota:** um *dois;* três: *") == ("❶Nota:❶ um ❷dois;❷ três: ❷", ["**", "*"])
+
+
 def test_a_number_is_written_as_in_the_target_language() -> None:
     for source, target in [
         ("1.234.567,89", "1,234,567.89"),

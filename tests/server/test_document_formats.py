@@ -119,6 +119,24 @@ COM `a\\|b` | -
 """
 
 
+def test_numbers_that_languages_write_differently_are_texts() -> None:
+    kept = ["12", "12.05.2024", "1.2.3", "+351 912 345 678", "10:30", "3.5"]
+    numbers = ["1.500", "12,50 €", "1.234,56 €", "3,5 %"]
+    lines = "\n".join([*kept, *numbers])
+    assert texts_of("a.txt", lines) == numbers
+    assert texts_of("a.md", "".join(f"- {line}\n" for line in lines.split("\n"))) == numbers
+    assert texts_of("a.md", "|a|\n|-|\n|1.500|\n")[1:] == ["1.500"]
+    assert texts_of("a.html", "".join(f"<p>{line}</p>" for line in lines.split("\n"))) == numbers
+    assert texts_of("a.html", "<p>Olá<sup>1,2</sup></p>") == ["Olá"]
+    times = "00:00:01,000 --> 00:00:02,000"
+    assert texts_of("a.srt", f"1\n{times}\n12,50 €\n\n2\n{times}\n30\n") == ["12,50 €"]
+    # A string of a program, or a number there, may be a version, or have a decimal point.
+    assert texts_of("a.json", '["12,50 €", "1.500", 1.500, "3,5"]') == ["12,50 €", "3,5"]
+    assert texts_of("a.yaml", "- 12,50 €\n- 1.500\n- '1.500'\n- 3,5\n") == ["12,50 €", "3,5"]
+    assert texts_of("a.po", 'msgid "12,50 €"\nmsgstr ""\n') == ["12,50 €"]
+    assert texts_of("a.txt", "foto-1.500.jpg") == []
+
+
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
 def test_of_markdown_only_prose_is_translated(ends: str) -> None:
     source = (KEPT_IN_MARKDOWN + MARKDOWN).replace("\n", ends)
@@ -130,6 +148,21 @@ def test_markdown_of_one_line_a_paragraph_stays_byte_for_byte_if_its_texts_do() 
     source = KEPT_IN_MARKDOWN + "\n".join(lines)
     document = read_document("a.md", source.encode())
     assert document.with_texts(document.texts).decode() == source
+
+
+def test_links_of_markdown_without_a_space_between_them_are_separate_texts() -> None:
+    source = "[Início](/a)[Sobre nós](/b)**um**_dois_  \ntrês <b>x</b><i>y</i> Ol**á**\n"
+    text = "Início\nSobre nós\num\ndois\ntrês x\ny Olá"
+    assert texts_of("a.md", source) == [text]
+    assert upper_case("a.md", source) == (
+        "[INÍCIO](/a)[SOBRE NÓS](/b)**UM**_DOIS_  \nTRÊS <b>X</b><i>Y</i> OL**Á**\n"
+    )
+
+
+def test_of_strings_line_ends_stay_and_none_is_added_between_elements() -> None:
+    source = r'["<b>um</b>\n<i>dois</i><u>três</u>\nH<sub>2</sub><i>O</i>"]'
+    assert texts_of("a.json", source) == ["um\ndois\ntrês\nH2O"]
+    assert upper_case("a.json", source) == (r'["<b>UM</b>\n<i>DOIS</i><u>TRÊS</u>\nH<sub>2</sub><i>O</i>"]')
 
 
 def test_blocks_of_other_dialects_of_markdown_stay() -> None:

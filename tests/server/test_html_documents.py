@@ -185,8 +185,21 @@ def test_the_language_of_the_translation_is_named(source: str, translated: str) 
         ("o 1<sup>o</sup> dia", [("o 1o", ()), ("", (0,)), (" dia", ())]),
         ("<i>um <br> dois</i>", [("um \ndois", (0,))]),
         ("um<!-- x -->a<wbr>b", [("um", ()), ("", (0,)), ("ab", ())]),
-        ("<x-y>um</x-y> <label>dois</label>", [("um", (0,)), (" ", ()), ("dois", (1,))]),
+        ("<x-y>um</x-y> <cite>dois</cite>", [("um", (0,)), (" ", ()), ("dois", (1,))]),
         ("<a href=x><div>um</div></a>", [("um", ())]),
+        ("um<img><b>dois</b>", [("um", ()), ("", (0,)), (" dois", (1,))]),
+        ("<a>um</a><a>dois</a>", [("um", (0,)), ("\n", ()), ("dois", (1,))]),
+        ("<b>um<img></b><i>2</i>", [("um", (0,)), ("", (0, 1)), ("\n", ()), ("2", (2,))]),
+        (
+            "<b>um</b><i>o <u>dois</u><s>três</s></i>",
+            [("um", (0,)), ("\n", ()), ("o ", (1,)), ("dois", (1, 2)), ("\n", (1,)), ("três", (1, 3))],
+        ),
+        ("Ol<b>á</b>", [("Ol", ()), ("á", (0,))]),
+        ("<b>O</b>lá", [("O", (0,)), ("lá", ())]),
+        ("un<b>happ</b>y", [("un", ()), ("happ", (0,)), ("y", ())]),
+        ("<i>H</i><sub>2</sub><i>O</i>", [("H", (0,)), ("2", (1,)), ("O", (2,))]),
+        ("<b>um</b><i>, dois</i>", [("um", (0,)), (", dois", (1,))]),
+        ("<b>E</b><i>ra</i>", [("E", (0,)), ("ra", (1,))]),
     ],
 )
 def test_texts_are_in_their_inline_elements(source: str, spans: list[tuple[str, tuple[int, ...]]]) -> None:
@@ -200,6 +213,7 @@ def test_texts_are_in_their_inline_elements(source: str, spans: list[tuple[str, 
         *("<b>UM <code>x</code></b> DOIS", "{0} UM <kbd>y</kbd><br>", 'UM <x id="1"></x> DOIS'),
         "<label>UM <select><option>DOIS</option></select></label> <ruby>TRÊS<rt>x</rt></ruby>",
         "<p>\n UM <b>DOIS </b>\n</p>",
+        '<a href="/">UM</a><a href="/2">DOIS</a><br><a href="/3">TRÊS</a><b>QUATRO</b>',
     ],
 )
 def test_what_is_between_words_stays(source: str) -> None:
@@ -235,6 +249,9 @@ def test_what_is_not_translated_stays_even_if_the_translation_lost_or_repeats_it
         ('<html><head><meta name="google" content="notranslate"></head><body>a</body></html>', []),
         ("<iframe title=a>b</iframe><textarea placeholder=b>c</textarea>", ["a", "b"]),
         ("<select><optgroup label=a><option label=b></select>", ["a", "b"]),
+        ("<button>a</button><button>b</button>", ["a", "b"]),
+        ("<label>a<input></label> <label>b</label><select><option>c<option>d</select>", ["a", "b", "c", "d"]),
+        ("a <button>b</button> c", ["a c", "b"]),
         ('<p>um <q lang="fr">deux</q> <q lang="pt-BR">dois</q>', ["um {0} dois"]),
     ],
 )

@@ -88,6 +88,12 @@ def test_what_is_english_already_stays(served) -> None:
     assert answer["translatedText"] == [texts[0], texts[1].upper()]
 
 
+def test_buttons_and_links_without_a_space_between_them_are_separate_texts(served) -> None:
+    menu = "<button>o gato</button><a>a mãe</a><b>o cão</b>"
+    answer = served.post("/translate", q=menu, source="pt", target="en", format="html")
+    assert answer["translatedText"] == "<button>O GATO</button><a>A MÃE</a><b>O CÃO</b>"
+
+
 def test_of_html_text_is_translated(served) -> None:
     answer = served.post("/translate", q=HTML, source="pt", target="en", format="html", alternatives=1)
     assert answer["translatedText"] == HTML_IN_CAPITALS

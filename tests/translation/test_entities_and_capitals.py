@@ -117,6 +117,19 @@ def test_an_entity_between_two_words_separates_them_and_one_at_the_end_does_not(
     assert translator.engine.seen[0] == "Ela vê o gato❶"
 
 
+def test_a_model_that_knows_the_ampersand_reads_it() -> None:
+    for signs, seen in (("&", "o gato & o rei"), ("", "o gato o rei")):
+        config = Config(
+            data=DataConfig(source="demo"),
+            tokenizer=TokenizerConfig(kind="sentencepiece", vocabulary_size=200),
+        )
+        pairs = [(text, text) for text in [*SENTENCES, _SIGNS + signs, " ".join(_SIGNS + signs)]]
+        engine = TextEngine(build_tokenizers(config.tokenizer, pairs, ("pt", "en")), lambda text: [text])
+        translator = Translator(engine, engine.tokenizers, config)
+        assert translate(translator, "o gato & o rei").text == "o gato & o rei"
+        assert engine.seen[0] == seen
+
+
 def test_the_best_hypothesis_with_all_entities_is_taken(make) -> None:
     def script(text: str) -> list[str]:
         return ["Não.", "A ❶ ❶.", "A ❶ e.", "Ela ❶."] if "❶" in text else ["sem"]

@@ -10,10 +10,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from copy_task import TrainedRun
+from lxml import etree
 from scripted import TextEngine
 
 from ptenmt.config import Config, DataConfig, DecodingConfig, TokenizerConfig
 from ptenmt.data.readers import demo_pairs
+from ptenmt.documents.html import Html
 from ptenmt.evaluation.checks import random_markup, tagged
 from ptenmt.tokenizers import START, build_tokenizers
 from ptenmt.tokenizers.words import word_pattern
@@ -194,6 +196,57 @@ def test_any_elements_are_kept_and_nested_and_the_text_is_that_without_them(tran
             empty = [path[-1] for text, path in of_text if not text]
             assert {path[-1] for text, path in found if not text and path[-1] in empty} == {*empty}
             assert not any(element in empty for text, path in found if text for element in path)
+
+
+@pytest.mark.parametrize(
+    ("source", "written"),
+    [
+        ("<a>1.234</a>,56 €", "<a>1,234</a>.56 €"),
+        ("<a>1.234</a><b></b> <c>2,5</c>", "<a>1,234</a><b></b> <c>2.5</c>"),
+        ("<a>1º</a> <b>2,5</b>", "<a>1º</a> <b>2,5</b>"),  # 1st 2.5 has other boundaries
+    ],
+)
+def test_numbers_alone_keep_their_elements(translator, source: str, written: str) -> None:
+    translations = translator.translate([text_of(marked(source))])
+    ((best,),) = move_markup(translator, translations, [marked(source)])
+    assert [fragment for fragment in best if any(fragment)] == marked(written)
+
+
+def random_html(numbers: random.Random, depth: int = 0) -> str:
+    """Words, and elements around some, of which many touch; no two are in one word."""
+    parts = list[str]()
+    for _ in range(numbers.randint(1, 4)):
+        if depth < 3 and numbers.random() < 0.7:
+            tag = numbers.choice(["i", "b", "span", "button", "label", "div"])
+            space = numbers.choice(["", "", " ", "<img>", "<input>", "<br>"]) if parts else ""
+            number = numbers.getrandbits(32)
+            parts.append(f'{space}<{tag} id="{number}">{random_html(numbers, depth + 1)}</{tag}>')
+        else:
+            last_words = re.findall(r"\w+", numbers.choice(SENTENCES))[-2:]
+            parts.append(" ".join(last_words) if depth == 3 else f" {last_words[-1]} ")
+    return "".join(parts) if depth < 3 else parts[0]
+
+
+def text_by_id(html: str) -> dict[str, list[str]]:
+    """The words of each element, all of which have some, and of the whole."""
+    root = etree.HTML(f"<body id=''>{html}</body>")
+    return {
+        node.get("id"): sorted(" ".join(node.itertext()).upper().split()) for node in root.xpath("//*[@id]")
+    }
+
+
+def test_no_element_of_html_that_had_text_comes_out_without(translator) -> None:
+    numbers = random.Random(2)
+    pages = [random_html(numbers) for _ in range(100)]
+    documents = list(map(Html, pages))
+    for page, document in zip(pages, documents, strict=True):
+        translations = translator.translate(map(text_of, document.texts))
+        best = [best for (best,) in move_markup(translator, translations, document.texts)]
+        before, after = text_by_id(page), text_by_id(document.with_texts(best))
+        assert before.keys() == after.keys()
+        assert before[""] == after[""]
+        assert all(before.values())
+        assert all(after.values()), page
 
 
 def test_of_sentences_without_markup_nothing_is_aligned(translator) -> None:

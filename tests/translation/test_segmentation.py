@@ -252,8 +252,28 @@ def test_nothing_keeps_the_tokenizers_of_a_model_that_is_loaded_no_more() -> Non
     assert source() is None
 
 
-@pytest.mark.parametrize("label", ["a) ", "(b) ", "C)  ", "* ", "• "])
+@pytest.mark.parametrize("label", ["a) ", "(b) ", "C)  ", "* ", "• ", "# ", "### "])
 def test_the_label_of_a_list_is_no_word(label: str) -> None:
     text = cut(f"{label}Primeira opção")
     assert [(sentence.before, sentence.text) for sentence in text.sentences] == [(label, "Primeira opção")]
     assert texts(cut("O plano a) ou b) serve.")) == ["O plano a) ou b) serve."]
+
+
+@pytest.mark.parametrize(
+    ("line", "cells"),
+    [
+        ("Maria\t34\tLisboa do rio\n", ["Maria", "34", "Lisboa do rio"]),
+        ("\tUm gato.\t\tDois.  Três\t\r\n", ["Um gato.", "Dois.", "Três"]),
+        ("Nome   Idade da casa      Rio", ["Nome", "Idade da casa", "Rio"]),
+        ("Nome | Idade | Rio", ["Nome", "|", "Idade", "|", "Rio"]),
+        ("| um gato | 3 |", ["|", "um gato", "|", "3", "|"]),
+        ("um | dois  três", ["um | dois três"]),
+        ("veja `a | b | c` e `x\ty`", ["veja `a | b | c` e `x y`"]),
+        ("a|b|c", ["a|b|c"]),
+    ],
+)
+def test_the_cells_of_a_line_are_sentences_and_what_separates_them_stays(line: str, cells: list[str]) -> None:
+    text = cut(line)
+    assert texts(text) == cells
+    if len(cells) > 1:
+        assert text.join(cells) == line

@@ -94,6 +94,8 @@ class Entities(Safeguard):
             parts.append((*quantity[:2], "number" if self._has_placeholders else "entity", quantity.target))
         unknown = _unknown_words(text, self._spelled)
         for entity, written in entities_in_notation(text, self._languages):
+            if entity[0] == "&" and self._spelled and "&" in self._spelled:
+                continue  # the model reads it as a word
             is_read = self._has_placeholders or not any(word[0] in entity[0] for word in unknown)
             is_number = is_read and _NUMBER_OR_CODE.fullmatch(entity[0])
             parts.append((*entity.span(), "number" if is_number else "entity", written))
