@@ -168,10 +168,10 @@ def _in_english(currency: str | None) -> str:
 
 
 def _times(text: str) -> Iterator[Quantity]:
+    after_cues = {cue.end() for cue in _BEFORE_HOUR.finditer(text)}
     for match in _HOUR.finditer(text):
         hour, minutes, part = match.groups()
-        cues = [cue for cue in _BEFORE_HOUR.finditer(text) if cue.end() == match.start()]
-        if minutes or part or cues or _AFTER_HOUR.match(text, match.end()):
+        if minutes or part or match.start() in after_cues or _AFTER_HOUR.match(text, match.end()):
             of_day = _PARTS_OF_DAY[part.lower()] if part else ""
             yield Quantity(*match.span(), f"{hour}:{minutes or '00'}{of_day}")
     for match in _DATE.finditer(text):
