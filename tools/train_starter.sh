@@ -2,8 +2,10 @@
 # Trains the next starter model: sh tools/train_starter.sh FOLDER, after tools/starter_data.py CORPORA FOLDER.
 #
 # The bundled one translates Portuguese plain text forward, a run of the reverse direction translates English plain
-# text back, and one training learns from both. A step whose result is in FOLDER is left out, and a step that was
-# interrupted goes on: after anything that stops it, the same command continues. One thread.
+# text back, and a first training learns from both. It and the reverse run translate sentences with rare words, with a
+# dictionary as glossary, and a second training from its weights is the new model. A step whose result is in FOLDER is
+# left out, and a step that was interrupted goes on: after anything that stops it, the same command continues. One
+# thread. The first training may be stopped before its end: then `touch FOLDER/first.done`.
 
 set -eu
 tools=$(cd "$(dirname "$0")" && pwd)
@@ -44,4 +46,6 @@ translate reverse mono.en.gz bt-all.tsv.gz "--beam-size 1"
 [ -e lexicon.tsv.gz ] || ptenmt lexicon --pairs pt-en/tatoeba.tsv.gz --pairs pt-en/tatoeba_more.tsv.gz \
     --pairs pt-en/tatoeba_pivot.tsv.gz --pairs pt-en/tatoeba_lingua.tsv.gz --pairs bt.tsv.gz \
     --dictionary words.tsv.gz --source-text mono.pt.gz --output lexicon.tsv.gz
-train good "$tools/starter.yaml"
+train first "$tools/starter_first.yaml"
+[ -e rare-ft.tsv.gz ] || python "$tools/starter_rare_words.py" . first reverse
+train good "$tools/../configs/good.yaml" --init-from first

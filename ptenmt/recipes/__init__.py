@@ -85,8 +85,9 @@ def prepare_for_translating(
     """Choose the layer of the best weights that aligns words, convert them for CTranslate2, and calibrate.
 
     The layer is recorded in ``run.json``. If it ``calibrates``, so are the target tokens of a shared
-    vocabulary, but not after a warm start, and the confidences are fitted on the validation pairs, unless
-    that is done already for these weights. Errors are warnings: the run is trained.
+    vocabulary, after a warm start with those of the other run if it recorded any, and the confidences are
+    fitted on the validation pairs, unless that is done already for these weights. Errors are warnings: the
+    run is trained.
     """
     candidates = list_weights(run.weights_folder, "best")
     if not candidates:
@@ -96,9 +97,11 @@ def prepare_for_translating(
         corpus = load_corpus(config.data, config.seed)
         pairs = corpus.validation
         run.record_alignment_layer(choose_layer(trained, pairs))
-        # The other run of a warm start may have learnt tokens that a few pairs for fine-tuning lack.
-        if calibrates and config.tokenizer.shared and "initialized_from" not in run.facts():
-            run.record_output_ids(output_ids(trained.tokenizers.target, corpus.train, config.data))
+        # The other run of a warm start has learnt tokens that a few pairs for fine-tuning may lack.
+        learnt = trained.output_ids
+        if calibrates and config.tokenizer.shared and (learnt or "initialized_from" not in run.facts()):
+            ids = output_ids(trained.tokenizers.target, corpus.train, config.data)
+            run.record_output_ids(ids.union(learnt or ()))
         if why_not_ctranslate2(config.model):
             return
         ctranslate2_model(trained)

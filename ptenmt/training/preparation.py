@@ -29,7 +29,7 @@ from ptenmt.training.task import Task
 from ptenmt.training.translation_task import TranslationTask
 
 TASKS: dict[str, Any] = {"translation": TranslationTask, "next-word": NextWordTask}
-_ORIGINS = frozenset({"imported_from"})
+_ORIGINS = frozenset({"imported_from", "output_ids"})
 """Facts of ``run.json`` that hold for what starts from a run, too."""
 _TOKENIZER_OPTIONS = ("kind", "vocabulary_size", "shared", "algorithm", "punctuation", "order")
 

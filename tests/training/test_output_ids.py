@@ -44,14 +44,21 @@ def test_a_run_that_records_them_is_converted_anew(tmp_path: Path):
         assert ctranslate2_model(load()).files["vmap.txt"].decode() == "\t" + " ".join(allowed) + "\n"
 
 
-@pytest.mark.parametrize("is_warm", [False, True])
-def test_after_a_warm_start_search_generates_what_the_other_run_could(tmp_path: Path, is_warm: bool):
+@pytest.mark.parametrize("learnt", [None, (), range(40, 80)])
+def test_after_a_warm_start_search_generates_what_the_other_run_could(tmp_path: Path, learnt):
+    """``learnt``: what the other run recorded; None without a warm start."""
     run = write_random_run(tmp_path / "run", DATA, PAIRS[:20])
     facts = json.loads((run.path / "run.json").read_text())
-    if is_warm:
+    if learnt is not None:
         facts["initialized_from"] = "another run"
     (run.path / "run.json").write_text(json.dumps(facts))
+    if learnt:
+        run.record_output_ids(learnt)
     shared = run.config()
     shared = replace(shared, tokenizer=replace(shared.tokenizer, shared=True))
     prepare_for_translating(shared, run, pytest.fail, calibrates=True)
-    assert ("output_ids" in run.facts()) != is_warm
+    assert ("output_ids" in run.facts()) == (learnt != ())
+    if learnt:
+        trained = TrainedModel.load(run, on_warning=pytest.fail)
+        own = output_ids(trained.tokenizers.target, PAIRS[:20], DATA)
+        assert set(trained.output_ids or ()) == own.union(learnt)

@@ -41,6 +41,7 @@ def events_of(config: Config, run: Path, kind: type, **options: Any) -> list[Any
 @pytest.mark.usefixtures("_uncompiled")
 def test_weights_are_reused(copied: TrainedRun, other_data: Config, tmp_path: Path):
     fresh = events_of(other_data, tmp_path / "fresh", CurvePoint)
+    Run(copied.path).record_output_ids([2, 5])
     tuned = events_of(other_data, tmp_path / "tuned", CurvePoint, init_from=copied.path)
     assert tuned[0].global_step == fresh[0].global_step == 1
     assert tuned[0].loss < 1 < 2 < fresh[0].loss
@@ -55,6 +56,7 @@ def test_weights_are_reused(copied: TrainedRun, other_data: Config, tmp_path: Pa
     (warning,) = events_of(longer, tmp_path / "tuned", Warned, init_from="no such run")
     assert "resumes from its own checkpoint" in warning.message
     assert run.facts()["initialized_from"] == best, "a resumed run remembers"
+    assert run.facts()["output_ids"] == origin.facts()["output_ids"], "search may generate what it could"
 
 
 @pytest.mark.usefixtures("_uncompiled")

@@ -21,7 +21,7 @@ def translate(request: pytest.FixtureRequest) -> Translate:
     """Translate a text by a script, with a model that spells common quotation marks only."""
     data = DataConfig(source="demo", augment=AugmentConfig(placeholders=request.param))
     config = Config(data=data, tokenizer=TokenizerConfig(kind="sentencepiece", vocabulary_size=200))
-    texts = [*(source for source, _ in demo_pairs("validation")), *["“”«»\"‘’',.?!:;%{}<>/*"] * 100]
+    texts = [*(source for source, _ in demo_pairs("validation")), *["“”\"‘’',.?!:;%{}<>/*"] * 100]
     tokenizers = build_tokenizers(
         config.tokenizer, [(text, text) for text in texts], ("pt", "en"), tokenizer_symbols(data)
     )
@@ -49,6 +49,7 @@ def translate(request: pytest.FixtureRequest) -> Translate:
         ("Ela diz 'o gato' e “o rei”.", "Ela diz 'o gato’ e ”o rei”.", "Ela diz ‘o gato’ e ”o rei”."),
         ("Ela diz “o gato”.", "Ela diz ”o gato“, the reis' d'’o.", "Ela diz “o gato”, the reis' d'’o."),
         ("‹Olá› e „olá“", "", "“Olá” e “olá”"),
+        ("Ela diz «olá».", "", "Ela diz “olá”."),
         ('O gato "é o rei.', 'O gato "é ”o rei.', 'O gato "é ”o rei.'),
         ('"a","b" e c', "", '"a","b" e c'),
     ],

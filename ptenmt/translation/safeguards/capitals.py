@@ -148,10 +148,11 @@ class Capitals(Safeguard):
         return ("title" if is_title else None), is_text
 
     def _forms(self, words: Sequence[str], is_text: bool) -> Iterator[str]:
-        """Truecasing: each word in the case in which it has the fewest tokens.
+        """Truecasing: each word in the case in which it has the fewest tokens, ``casa``, ``ONU``.
 
-        Frequent words have one token in ordinary casing: ``Maria``, ``casa``, ``ONU``. Without ``is_text``
-        the words may be acronyms alone, and those of several tokens stay as they are, unless one is frequent.
+        Only what is one token with a capital is a name, ``Maria``: most words of a title are none. Without
+        ``is_text`` the words may be acronyms alone, and those of several tokens stay as they are, unless one
+        is frequent.
         """
         forms = [[word.lower(), capitalized(word.lower()), word] for word in words]
         encoded = iter(self._tokenizer.encode([form for of_word in forms for form in of_word]))
@@ -160,6 +161,8 @@ class Capitals(Safeguard):
         is_text = is_text or any(best == (False, 1) or best[0] < typed[0] for best, typed in usual)
         for of_word, own in zip(forms, costs, strict=True):
             best = 0 if of_word[0] in self._frequent else min(range(len(own)), key=own.__getitem__)
+            if best == 1 and own[1] != (False, 1) and not own[0][0]:
+                best = 0
             yield of_word[best if is_text or own[-1][0] else -1]
 
     def _at_beginning(self, word: str) -> str:

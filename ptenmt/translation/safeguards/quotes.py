@@ -13,7 +13,7 @@ _MARKS = (
     (re.compile(r"(?<!\w)['‘’](?=\w)|(?<=[\w.,!?…])['‘’](?!\w)"), re.compile("(?:‘’|'')+"), "‘’"),
 )
 """Double marks, and single ones that are no apostrophes: each, the pairs, and the common pair."""
-_COMMON = {"‹": "“", "›": "”", "„": "“"}
+_COMMON = {"«": "“", "»": "”", "‹": "“", "›": "”", "„": "“"}
 _TWICE = re.compile(r"([?!]?)([\"”’']),[\"”’'](?!\w)")
 """A quotation that ends twice, before and after its comma: models write it for ``»,``."""
 
