@@ -44,6 +44,7 @@ from ptenmt.translation.safeguards.quantities import quantities
         ("São 10 mil e 500 euros, 10 mil e 20 mil.", ["500 euros", "10,000", "20,000"]),
         ("CAPÍTULO XVIII, DO SÉCULO V.", ["XVIII", "5TH CENTURY"]),
         ("VI MIL GATOS, X MIL E A IC CIVIL.", []),
+        ("PESA 5 KG A 90 KM/H E 3 A.", ["5 KG", "90 KM/H"]),
         ("DÍVIDA CHEGA A 3 BILIÕES DE EUROS", ["3 TRILLION EUROS"]),
         ("PREÇO: 2,3 MIL MILHÕES DE EUROS, 5 MIL", ["2.3 BILLION EUROS", "5,000"]),
         ("FECHA ÀS 19H30 OU ÀS 20H NA SALA N.º 3.", ["19:30", "20:00", "NO. 3"]),
