@@ -39,8 +39,8 @@ _NUMERALS = {
     "vinte": "twenty",
     "cem": "a hundred",
 }
-_LENGTHS_AND_WEIGHTS = r"[kcmd]?m[²³]?|[km]?g|[mcd]?l|ha|t|K[GM]|[CM]M|ML"
-_UNITS = rf"km/h|KM/H|m/s|mph|{_LENGTHS_AND_WEIGHTS}|s|min|[kMG]?W|[kM]Wh|V|[kMG]?Hz|[KMGT]B|[º°][CF]|k?J|kcal"
+_LENGTHS_AND_WEIGHTS = r"[kcmd]?m[²³]?|[km]?g|[mcd]?l|ha|t|KM/H|K[GM]|[CM]M|ML"
+_UNITS = rf"km/h|m/s|mph|{_LENGTHS_AND_WEIGHTS}|s|min|[kMG]?W|[kM]Wh|V|[kMG]?Hz|[KMGT]B|[º°][CF]|k?J|kcal"
 _ROMAN = r"\b(?=[MDCLXVI])M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})(?<=\w)\b"
 _ROMAN_DIGITS = {"M": 1000, "D": 500, "C": 100, "L": 50, "X": 10, "V": 5, "I": 1}
 _CURRENCIES = {
