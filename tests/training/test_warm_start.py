@@ -41,12 +41,13 @@ def events_of(config: Config, run: Path, kind: type, **options: Any) -> list[Any
 @pytest.mark.usefixtures("_uncompiled")
 def test_weights_are_reused(copied: TrainedRun, other_data: Config, tmp_path: Path):
     fresh = events_of(other_data, tmp_path / "fresh", CurvePoint)
-    Run(copied.path).record_output_ids([2, 5])
-    tuned = events_of(other_data, tmp_path / "tuned", CurvePoint, init_from=copied.path)
+    origin = Run(shutil.copytree(copied.path, tmp_path / "origin"))
+    origin.record_output_ids([2, 5])
+    tuned = events_of(other_data, tmp_path / "tuned", CurvePoint, init_from=origin.path)
     assert tuned[0].global_step == fresh[0].global_step == 1
     assert tuned[0].loss < 1 < 2 < fresh[0].loss
 
-    run, origin = Run(tmp_path / "tuned"), Run(copied.path)
+    run = Run(tmp_path / "tuned")
     for file in origin.tokenizer_folder.iterdir():
         assert (run.tokenizer_folder / file.name).read_bytes() == file.read_bytes()
     best = str(origin.weights_folder / "best.safetensors")
