@@ -94,8 +94,8 @@ def translate(run: str, lines: Iterable[str], terms: Iterable[tuple[str, str]]) 
         texts = sorted(
             {
                 line
-                for term, its_lines in chosen.items()
-                for place, line in enumerate(its_lines)
+                for term, term_lines in chosen.items()
+                for place, line in enumerate(term_lines)
                 if place % min(len(translations[term]), MAX_TRANSLATIONS) == turn
             }
         )
@@ -122,10 +122,10 @@ def main() -> None:
     frequency = count_words(plain["en"])
     nouns = rare_nouns(folder)
 
-    def rarity(english: str, place: int) -> int:
+    def frequency_of(english: str, place: int) -> int:
         return frequency[singular(english.casefold().split()[place])]
 
-    unambiguous = [(english, noun) for noun, english in nouns if rarity(english, 0) < MAX_ENGLISH_COUNT]
+    unambiguous = [(english, noun) for noun, english in nouns if frequency_of(english, 0) < MAX_ENGLISH_COUNT]
     back = translate(options.reverse, plain["en"], unambiguous)
     write_rows(folder / "rare-bt.tsv.gz", [(portuguese, english) for english, portuguese in back])
     by_noun = defaultdict(list)
@@ -134,10 +134,12 @@ def main() -> None:
     most_specific = [
         (noun, english)
         for noun, translations in by_noun.items()
-        for english in sorted(translations, key=lambda english: rarity(english, -1))[:2]
-        if rarity(english, -1)
+        for english in sorted(translations, key=lambda english: frequency_of(english, -1))[:2]
+        if frequency_of(english, -1)
     ]
-    write_rows(folder / "rare-ft.tsv.gz", translate(options.forward, plain["pt"], most_specific))
+    forward = translate(options.forward, plain["pt"], most_specific)
+    write_rows(folder / "rare-ft.tmp.gz", forward)
+    (folder / "rare-ft.tmp.gz").replace(folder / "rare-ft.tsv.gz")
 
 
 if __name__ == "__main__":

@@ -47,5 +47,5 @@ translate reverse mono.en.gz bt-all.tsv.gz "--beam-size 1"
     --pairs pt-en/tatoeba_pivot.tsv.gz --pairs pt-en/tatoeba_lingua.tsv.gz --pairs bt.tsv.gz \
     --dictionary words.tsv.gz --source-text mono.pt.gz --output lexicon.tsv.gz
 train first "$tools/starter_first.yaml"
-[ -e rare-ft.tsv.gz ] || python "$tools/starter_rare_words.py" . first reverse
+[ -e rare-ft.tsv.gz ] || python "$tools/starter_rare_words.py" . first reverse    # 8 minutes, from the beginning
 train good "$tools/../configs/good.yaml" --init-from first

@@ -36,7 +36,7 @@ def translate_documents(
     _check(files, folder, resume=resume)
     make_folder(folder)
     if not (folder / _RECORD).exists() and all(is_written(folder / file.name) for file in files):
-        screen.note(f"{folder} has all translations; if a document has changed, delete its own to renew it")
+        screen.note(f"{folder} has all translations; delete one to translate its document again")
         return
     job = load()
     done = _Done(screen, folder, json_checksum(job.facts()), resume=resume)

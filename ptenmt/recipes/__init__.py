@@ -98,10 +98,11 @@ def prepare_for_translating(
         pairs = corpus.validation
         run.record_alignment_layer(choose_layer(trained, pairs))
         # The other run of a warm start has learnt tokens that a few pairs for fine-tuning may lack.
-        learnt = trained.output_ids
-        if calibrates and config.tokenizer.shared and (learnt or "initialized_from" not in run.facts()):
+        inherited = run.recorded_ids("inherited_output_ids")
+        is_known = inherited is not None or "initialized_from" not in run.facts()
+        if calibrates and config.tokenizer.shared and is_known:
             ids = output_ids(trained.tokenizers.target, corpus.train, config.data)
-            run.record_output_ids(ids.union(learnt or ()))
+            run.record_output_ids(ids.union(inherited or ()))
         if why_not_ctranslate2(config.model):
             return
         ctranslate2_model(trained)

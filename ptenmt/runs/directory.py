@@ -290,6 +290,13 @@ class Run:
         """Add to ``run.json`` which layer aligns words, see ``TrainedModel``; raises OutputError."""
         self._write_facts(self.facts() | {"alignment_layer": layer})
 
+    def recorded_ids(self, name: str) -> list[int] | None:
+        """The target tokens that an entry of ``run.json`` has as bits; None if it is not there."""
+        bits = self.facts().get(name)
+        if not isinstance(bits, str):
+            return None
+        return [token for token, bit in enumerate(reversed(f"{int(bits, 16):b}")) if bit == "1"]
+
     def record_output_ids(self, ids: Iterable[int]) -> None:
         """Add to ``run.json`` which target tokens search generates, as bits; raises OutputError."""
         self._write_facts(self.facts() | {"output_ids": f"{sum(1 << token for token in set(ids)):x}"})

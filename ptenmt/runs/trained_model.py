@@ -113,11 +113,7 @@ class TrainedModel:
 
         Training records them when it ends (``ptenmt.recipes.train``).
         """
-        recorded = self.run.facts().get("output_ids")
-        if not isinstance(recorded, str):
-            return None
-        flags = int(recorded, 16)
-        return [token for token in range(self.tokenizers.target.vocabulary_size) if flags >> token & 1]
+        return self.run.recorded_ids("output_ids")
 
     @cached_property
     def weights(self) -> dict[str, "np.ndarray"]:

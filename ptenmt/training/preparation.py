@@ -29,7 +29,7 @@ from ptenmt.training.task import Task
 from ptenmt.training.translation_task import TranslationTask
 
 TASKS: dict[str, Any] = {"translation": TranslationTask, "next-word": NextWordTask}
-_ORIGINS = frozenset({"imported_from", "output_ids"})
+_ORIGINS = frozenset({"imported_from", "inherited_output_ids"})
 """Facts of ``run.json`` that hold for what starts from a run, too."""
 _TOKENIZER_OPTIONS = ("kind", "vocabulary_size", "shared", "algorithm", "punctuation", "order")
 
@@ -137,7 +137,10 @@ class TrainingInputs:
                     self.warn(f"the {stack} starts from {new} of the {old} layers of {trained.run.path}")
             assign_weights(model, _kept_layers(trained.weights, depths), trained.info.file)
             self._warm_start = None  # its weights take memory
-            origin = {name: trained.run.facts()[name] for name in _ORIGINS & trained.run.facts().keys()}
+            facts = trained.run.facts()
+            origin = {name: facts[name] for name in _ORIGINS & facts.keys()}
+            if trained.config.data.languages == self.config.data.languages and "output_ids" in facts:
+                origin["inherited_output_ids"] = facts["output_ids"]
             return origin | {"initialized_from": str(trained.info.file.absolute())}
         known = self.run.facts() if self.is_resumed else {}
         kept = {"initialized_from", "distilled_from", *_ORIGINS}

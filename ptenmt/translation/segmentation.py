@@ -26,7 +26,7 @@ _ELLIPSIS = re.compile(r"…[\"'”’»)]*\s+(?=[\"'“‘«(]*[A-ZÀ-Þ])")
 """Ends a sentence before a capital; sentencex knows three full stops only."""
 _ABBREVIATION = re.compile(
     r"\b(?i:sécs?|págs?|caps?|vols?|núm|nr|n|av|aprox|tels?|ref|máx|mín|r|pp?|cf|tab|arq|sta|(?:prof|sr|dr)as?)\.\s+"
-    r"|(?:^|[.!?…] |\b(?i:o|a|ao|à|em|de|do|da|e|com|por|rei|rainha) )"
+    r"|(?:^|[.!?…] |\b(?i:o|ao|à|de|do|da|com|por|rei|rainha) |(?<![A-Z] )\b(?i:a|e|em) )"
     r"(?:D\.\s+|[A-Z]\.\s+(?=[A-ZÀ-Þ][a-zà-ÿ]{2}))"  # D. Maria, J. Silva, not vitamin D
     r"|\b(?:Ltda|Cia|[ad]\.\s?C)\.\s+(?=[a-zà-ÿ(]|Ltda\b)"
 )

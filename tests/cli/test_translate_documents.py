@@ -158,7 +158,7 @@ def test_a_translation_that_exists_is_not_replaced(ptenmt, tmp_path: Path, monke
     assert complete["c.po"] == b"corrected"
     with monkeypatch.context() as patch:
         patch.setattr("ptenmt.cli.documents.translate_document", None)
-        note = f"{folder} has all translations; if a document has changed, delete its own to renew it\n"
+        note = f"{folder} has all translations; delete one to translate its document again\n"
         assert ptenmt(*command, "--resume").stderr == note
     assert contents(folder) == complete
 

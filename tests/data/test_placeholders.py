@@ -63,6 +63,8 @@ from ptenmt.data.placeholders import PLACEHOLDERS, in_notation, mask, mask_pair,
         ("print(\"olá\"), f('x') e x.append(1)", ['print("olá")', "f('x')", "x.append(1)"]),
         ("J. R. R. Tolkien e A. B. Costa, vitamina C. A Ou E.U.A. S", ["J. R. R. Tolkien", "A. B. Costa"]),
         ("aluno(a), os(as), Dr.(a), caro.a(s), S.A.(Lisboa), foo_bar(x", []),  # no calls
+        ("Chegou.Depois(o homem) saiu. E. U. A. Depois S. A. Agora", []),
+        ("O método __init__ de **A**", ["__init__", "**"]),
     ],
 )
 def test_entities_are_found(text: str, entities: list[str]) -> None:

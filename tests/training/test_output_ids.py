@@ -54,6 +54,8 @@ def test_after_a_warm_start_search_generates_what_the_other_run_could(tmp_path: 
     (run.path / "run.json").write_text(json.dumps(facts))
     if learnt:
         run.record_output_ids(learnt)
+        facts["inherited_output_ids"] = run.facts()["output_ids"]
+        (run.path / "run.json").write_text(json.dumps(facts))
     shared = run.config()
     shared = replace(shared, tokenizer=replace(shared.tokenizer, shared=True))
     prepare_for_translating(shared, run, pytest.fail, calibrates=True)

@@ -284,6 +284,7 @@ def test_words_with_letters_that_the_model_does_not_spell_stay(make, share) -> N
         ("Os EUA não têm tempo.", "THE US have no time.", "The US have no time."),
         ("Ela viu os EUA e a ONU.", "She saw THE US AND THE UN.", "She saw the US AND THE UN."),
         ("Ela viu a Maria.", "She saw IN THE US.", "She saw in the US."),
+        ("A OMS e a UE.", "The WHO EU.", "The WHO EU."),
         ("A OMS e a UE.", "WHO and A EU.", "WHO and a EU."),
         ("Eu vi PROIBIDO FUMAR.", "I saw DO NOT SMOKE.", "I saw DO NOT SMOKE."),
     ],

@@ -65,6 +65,10 @@ from ptenmt.translation.safeguards.quantities import quantities
             ["In the 80s", "90s", "in the 1980s", "in the 2010s"],
         ),
         ("Tem 80 anos; há 20 anos 30 pessoas.", []),
+        ("Nos últimos anos 50 pessoas, todos os anos 50 crianças, muitos anos 30 homens.", []),
+        ("Todos os anos 20 mil pessoas.", ["20,000"]),
+        ("Os anos 80 e o fim dos anos 90.", ["80s", "90s"]),
+        ("Às 10h da manhã seguinte.", ["10:00"]),
         ("9h00-12h30, 8h da manhã, 3h.", ["9:00", "12:30", "8:00 in the morning"]),
     ],
 )

@@ -12,6 +12,7 @@ from ptenmt.data.augmentation import tokenizer_symbols
 from ptenmt.data.readers import demo_pairs
 from ptenmt.tokenizers import build_tokenizers
 from ptenmt.translation import Translator
+from ptenmt.translation.safeguards.entities import _spaced_as_typed
 
 Translate = Callable[[str, Callable[[str], str]], str]
 
@@ -113,6 +114,12 @@ def test_tags_are_closed_after_they_are_opened(
         assert translation == expected
     else:
         assert tag.findall(translation) == tag.findall(text)
+
+
+def test_marks_that_change_places_keep_their_spaces() -> None:
+    marks = ["**", "**", "*", "*"]
+    assert _spaced_as_typed("**a** e *b* foi", marks, "*b* and **a** was") == "*b* and **a** was"
+    assert _spaced_as_typed("**a** e *b* foi", marks, "**a** and * b * was") == "**a** and *b* was"
 
 
 def test_code_fences_stay_as_they_are(translate: Translate) -> None:

@@ -116,6 +116,8 @@ def test_no_sentence_ends_inside_these(text: str):
     [
         "A vitamina é a C. Os gatos também.",
         "Vai de A a B. O rei veio.",
+        "As vitaminas A e C. Depois os gatos.",
+        "Ficou entre A e B. Vamos ver.",
         "Nasceu em 63 a.C. Em Roma.",
         "É da Silva Ltda. Depois fechou.",
     ],

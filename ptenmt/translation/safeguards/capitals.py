@@ -25,6 +25,8 @@ _LONG_WORD = 3
 """Letters; in titles shorter words may be in lower case."""
 _MIN_TITLE_WORDS = 3
 _MOST_ACRONYMS = 4
+_IN_NAMES = frozenset(["i", "it", "me", "who"])
+"""Function words that are acronyms, too."""
 
 
 class Capitals(Safeguard):
@@ -37,7 +39,7 @@ class Capitals(Safeguard):
         self._usual = Search(config.decoding)
         self._greedy = Search(replace(config.decoding, beam_size=1, num_hypotheses=1), with_scores=True)
         self._frequent, of_target = map(frequent_words, config.data.languages)
-        function_words = "|".join(sorted(word.upper() for word in of_target if word != "i")) or "(?!)"
+        function_words = "|".join(sorted(word.upper() for word in of_target - _IN_NAMES)) or "(?!)"
         self._before_acronym = re.compile(rf"(?<!{_CAPITAL} )\b(?:(?:{function_words}) )+(?={_CAPITAL}{{2}})")
 
     def before(self, sentence: Sentence) -> None:

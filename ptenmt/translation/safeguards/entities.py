@@ -166,7 +166,11 @@ def _without_entities(sentence: Sentence, search: Search) -> Sentence:
 
 def _spaced_as_typed(sentence: str, entities: Sequence[str], text: str) -> str:
     """A translation in which entities have a space next to a word only where the sentence has one."""
+    any_entity = re.compile("|".join(map(re.escape, sorted(entities, key=len, reverse=True))) or "(?!)")
+    is_in_order = any_entity.findall(sentence) == any_entity.findall(text)
     for entity in dict.fromkeys(entities):
+        if not is_in_order and sum(entity in other for other in entities) > 1:
+            continue  # which of its places is which is not known: two of it, or * and **
         typed, written = sentence.split(entity), text.split(entity)
         if len(typed) != len(written):
             continue

@@ -79,15 +79,16 @@ _WEEKDAY = re.compile(
 )
 """Not *3.ª Feira do Livro*."""
 _DECADES = re.compile(
-    r"(?:\b(nos) |(?<=os ))anos ((?:1[89]|20)?\d0)"
-    r"(?:(?: e |, | a )((?:19|20)?\d0))?(?!\w|[.,]\d| ?%| ?[e,a] ?\d)",
+    r"(?:\b(nos) |(?<=\bdos )|(?<=\baos )|(?<=\bpelos )|(?<=\bos )(?<!todos os ))anos ((?:1[89]|20)?\d0)"
+    r"(?:(?: e | a )((?:19|20)?\d0))?(?!\w|[.,]\d| ?%| ?[e,a] ?\d| mil\b| [mbt]r?ilh)",
     re.I,
 )
 _HUNDREDS = re.compile(rf" e \d{{1,3}}(?![\d.,]|[ \u00a0](?:{'|'.join(_SCALES)})\b)")
 """After *mil*: part of the same number, or another one."""
 _MEASURE = re.compile(rf"({NUMBER})[ \u00a0]({_UNITS})(?![\w'’-])")
 _HOUR = re.compile(
-    r"(?<![\w.,:/])([01]?\d|2[0-3]) ?h([0-5]\d)?(?!\w)(?: da (manhã|tarde|noite|madrugada)\b)?", re.IGNORECASE
+    r"(?<![\w.,:/])([01]?\d|2[0-3]) ?h([0-5]\d)?(?!\w)(?: da (manhã|tarde|noite|madrugada)\b(?! seguinte))?",
+    re.IGNORECASE,
 )
 _BEFORE_HOUR = re.compile(
     r"(?:\b(?:às|das|(?:entre|e|para|desde) as|(?:até|pelas)(?= \d+h)) |\dh\d\d ?[-–] ?)(?=\d+ ?h)",
