@@ -34,7 +34,7 @@ _ABBREVIATION = re.compile(
 _FENCE = re.compile(r" {0,3}```[^`]*$")
 """The first or last line of a code fence."""
 _LABEL = re.compile(r"(?:\(?[A-Za-z]\)|[*•]|#{1,6})\s+(?=\S)")
-_BAR = re.compile(r"(?<!\S)(\|)(?!\S)")
+_BAR = re.compile(r"(?<!\S)([|>])(?!\S)")
 _COLUMNS = re.compile(r"(\t|\s{3,})")
 _CELLS = re.compile(f"{_COLUMNS.pattern}|{_BAR.pattern}")
 _CLAUSE_END = re.compile(r"[,;:.!?…)–—](?=\s)")
@@ -310,11 +310,11 @@ def _lines(text: str) -> list[str]:
 
 
 def _cells(line: str) -> list[str]:
-    """What tabs, wide spaces, or two and more bars separate, and those; a line without is a cell."""
+    """What tabs, wide spaces, or two and more bars or ``>`` separate, and those; a line without is a cell."""
     separators = _CELLS if len(_BAR.findall(line)) > 1 else _COLUMNS
     if _FENCE.match(line) or not separators.search(line):
         return [line]
-    if any(separators.search(entity[0]) for entity in find_entities(line)):
+    if any(len(entity[0]) > 1 and separators.search(entity[0]) for entity in find_entities(line)):
         return [line]
     return [part for part in separators.split(line) if part]
 

@@ -69,6 +69,7 @@ from ptenmt.translation.safeguards.quantities import quantities
         ("Todos os anos 20 mil pessoas.", ["20,000"]),
         ("Os anos 80 e o fim dos anos 90.", ["80s", "90s"]),
         ("Às 10h da manhã seguinte.", ["10:00"]),
+        ("No século XVI, D. João reinou.", ["16th"]),
         ("9h00-12h30, 8h da manhã, 3h.", ["9:00", "12:30", "8:00 in the morning"]),
     ],
 )

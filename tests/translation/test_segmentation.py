@@ -272,6 +272,8 @@ def test_the_label_of_a_list_is_no_word(label: str) -> None:
         ("um | dois  três", ["um | dois três"]),
         ("veja `a | b | c` e `x\ty`", ["veja `a | b | c` e `x y`"]),
         ("a|b|c", ["a|b|c"]),
+        ("Vá a Rede > Sons > Rio", ["Vá a Rede", ">", "Sons", ">", "Rio"]),
+        ("> um gato", ["> um gato"]),
     ],
 )
 def test_the_cells_of_a_line_are_sentences_and_what_separates_them_stays(line: str, cells: list[str]) -> None:
