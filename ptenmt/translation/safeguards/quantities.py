@@ -100,7 +100,9 @@ _PARTS_OF_DAY = {
     "tarde": " in the afternoon",
     "noite": " at night",
 }
-_CENTURIES = re.compile(rf"(?i:\bséculos?|\bsécs\.) (?:{_ROMAN})(?:(?i:, | e | a | ao |[-–])(?![DM]\. ){_ROMAN})*")
+_CENTURIES = re.compile(
+    rf"(?i:\bséculos?|\bsécs\.) (?:{_ROMAN})(?:(?i:, | e | a | ao |[-–])(?![DM]\. ){_ROMAN})*"
+)
 _CENTURY = re.compile(
     rf"(?:\b(?i:séc\.|(?-i:SÉCULO)|século(?= \d| \w+ [ad]\.C))|(?<!\w )(?<!\w)(?i:século))"
     rf" ({_ROMAN}|\d{{1,2}}\b)(?: ([adAD])\.[ ]?C\b\.?)?"
