@@ -26,7 +26,7 @@ with StopSignals().installed() as stop:
         stop.on_stop(lambda: None)
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGTERM])
     text = b"ready\\n" + bytes(10_000_000)
-    ctypes.CDLL(None).write(1, text, len(text))  # it does not return, since nobody reads all of it
+    ctypes.CDLL(None).write(1, text, len(text))  # blocks: the pipe is full and nobody reads it
 """
 
 

@@ -31,7 +31,7 @@ _FOOTNOTE = re.compile(r"(\[\^[^\]\s]{1,99}\])")
 _UNBROKEN = re.compile(r"`[^`]*`|\]\([^()]*\)")
 _SYNTAX = re.compile(r"[\\`*_\[\]<>~]")
 _BLOCK = re.compile(r"(?:\d{1,9}(?=[.)](?:\s|$)))?([.)](?=\s|$)|[-+*=]+(?=\s|$)|#{1,6}(?=\s|$)|>)")
-"""At the beginning of a line: a marker of a list, a heading or another block."""
+"""A block marker at the start of a line: of a list, heading, quote or thematic break (CommonMark)."""
 _Token = Any
 
 

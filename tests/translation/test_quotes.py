@@ -51,6 +51,7 @@ def translate(request: pytest.FixtureRequest) -> Translate:
         ("Ela diz “o gato”.", "Ela diz ”o gato“, the reis' d'’o.", "Ela diz “o gato”, the reis' d'’o."),
         ("‹Olá› e „olá“", "", "“Olá” e “olá”"),
         ("Ela diz «olá».", "", "Ela diz “olá”."),
+        ("\"O 'gato'\", disse ela.", "\"O 'gato',\" disse ela.", "\"O 'gato',\" disse ela."),
         ('O gato "é o rei.', 'O gato "é ”o rei.', 'O gato "é ”o rei.'),
         ('"a","b" e c', "", '"a","b" e c'),
     ],

@@ -32,7 +32,7 @@ _RIVALS_MARGIN = 0.05
 (benchmarks/reliability.md)."""
 _SPELLED_SIGNS = ("No", "Sm", "Sc", "Sk")
 """Unicode's categories of numerals such as ½, of mathematical signs, of currencies, and of ^."""
-_AMOUNT = re.compile(r"(?:R\$ ?)?\d{1,4}(?:,\d\d?)?(?: ?[€%])?")
+_SHORT_NUMBER = re.compile(r"(?:R\$ ?)?\d{1,4}(?:,\d\d?)?(?: ?[€%])?")
 """A short number, which models read better than a placeholder between a verb and its object."""
 _NUMBER_OR_CODE = re.compile(f"{CODE}|{NUMBER}")
 _TAG = re.compile(r"<(?P<begin>[A-Za-z][\w-]*).*>|</(?P<end>[A-Za-z][\w-]*)>")
@@ -71,7 +71,7 @@ class Entities(Safeguard):
             before, after = sentence.original[begin - 1 : begin], sentence.original[end : end + 1]
             if kind == "entity" and before.isalpha() and after.isalpha():
                 source = " "  # it separates two words, such as <br>
-            elif kind == "number" and _AMOUNT.fullmatch(original):
+            elif kind == "number" and _SHORT_NUMBER.fullmatch(original):
                 source = original
             elif self._has_placeholders and (written in masked or len(masked) < len(PLACEHOLDERS)):
                 if written not in masked:

@@ -16,6 +16,8 @@ _MARKS = (
 _COMMON = {"«": "“", "»": "”", "‹": "“", "›": "”", "„": "“"}
 _TWICE = re.compile(r"([?!]?)([\"”’']),[\"”’'](?!\w)")
 """A quotation that ends twice, before and after its comma: models write it for ``»,``."""
+_NESTED = re.compile("['’][\"”»]|[\"”»]['’]")
+"""Two quotations that end at one place."""
 
 
 class Quotes(Safeguard):
@@ -37,7 +39,7 @@ class Quotes(Safeguard):
 
     def restore(self, sentence: Sentence, text: str) -> str:
         """A quotation ends once; marks open and close in turn if there are as many as in the sentence."""
-        if not _TWICE.search(sentence.text):
+        if not (_TWICE.search(sentence.text) or _NESTED.search(sentence.original)):
             text = _TWICE.sub(lambda end: f"{end[1] or ','}{end[2]}", text)
         for mark, pairs, common in _MARKS:
             typed, written = mark.findall(sentence.original), mark.findall(text)
