@@ -239,7 +239,6 @@ def test_capitals_are_translated_in_their_usual_case_and_given_back(make) -> Non
             "O PIB e o IVA.",
             "A NASA e a ESA.",
             "O IVA é a 6.",
-            "ONU",
             "A ONU",
             "O PIB da UE",
         ),
@@ -263,6 +262,35 @@ def test_acronyms_and_names_keep_their_capitals(make, typed: str) -> None:
     assert translate(translator, typed).text == typed
     read = [{*re.findall(r"\w+", sentence)} for sentence in translator.engine.seen]  # one may be a rival
     assert any(words <= {*re.findall(r"\w+", typed)} for words in read)
+
+
+@pytest.mark.parametrize(
+    ("typed", "written"),
+    [
+        ("ONU", "ONU"),
+        ("IRS 2024.", "IRS 2024."),
+        ("NIF, IVA", "NIF, IVA"),
+        ("IVA (23 %): 1.234,50", "IVA (23 %): 1,234.50"),
+        ("IVA: 2,5 mil milhões", "IVA: 2.5 billion"),
+    ],
+)
+def test_acronyms_alone_are_not_translated(make, typed: str, written: str) -> None:
+    for share in (WITH, WITHOUT):
+        translator = make(share, lambda _: ["bride"])
+        assert translate(translator, typed).text == written
+        assert translator.engine.seen == []
+        assert translator.translate(typed, prefix="Bri")[0].text != written
+
+
+def test_other_words_in_capitals_alone_are_translated(make, runs) -> None:
+    """Short ones, too, that have an accent, or are a token in lower case."""
+    vocabulary = runs[WITHOUT][0].source.vocabulary
+    tokens = [piece[1:].upper() for piece in vocabulary if re.fullmatch("▁[a-z]{2,4}", piece)]
+    assert tokens
+    for typed in ("NÃO", "CÃO", "PERIGO", *tokens):
+        translator = make(WITHOUT, lambda _: ["Bride"])
+        assert translate(translator, typed).text.upper() == "BRIDE"
+        assert translator.engine.seen
 
 
 @pytest.mark.parametrize("share", [WITH, WITHOUT])
@@ -342,6 +370,8 @@ def test_a_headline_is_read_as_text_if_that_is_more_probable(make) -> None:
                 beam_size=beam_size,
             )
             assert translate(translator, "GATO PRETO").text == expected
+            (without_scores,) = next(translator.translate_buffers(["GATO PRETO"], with_scores=False))
+            assert without_scores.text == expected
             assert not any(request.with_attention for request in translator.engine.requests)
 
 

@@ -82,8 +82,7 @@ class Entities(Safeguard):
             spans.append(Span(begin, end, kind, source, written, is_carried=True))
         sentence.spans = tuple(sorted([*sentence.spans, *spans], key=lambda span: span.begin))
         if not all(span.is_removed for span in spans):
-            with_scores = any(not span.is_removed and span.kind != "number" for span in spans)
-            sentence.search = self._n_best._replace(with_scores=with_scores)
+            sentence.search = self._n_best
 
     def _parts_to_carry(self, text: str) -> list[tuple[int, int, _Kind, str]]:
         """What the translation of a text carries over: begin, end, kind, and how the translation writes it.
