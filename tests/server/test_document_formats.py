@@ -275,6 +275,47 @@ def test_of_a_gettext_catalogue_what_is_empty_is_filled(ends: str) -> None:
     assert texts_of("a.po", PO_IN_CAPITALS) == []
 
 
+@pytest.mark.parametrize(
+    ("source", "read", "translation", "written"),
+    [
+        ("&Guardar como...", "Guardar como...", "Save as...", "&Save as..."),
+        ("_Abrir", "Abrir", "Open", "_Open"),
+        ("Ficheiro &novo", "Ficheiro novo", "New file", "&New file"),
+        ("S&ubstituir tudo", "Substituir tudo", "Replace all uses", "Replace all &uses"),
+        ("&Limpar", "Limpar", "Clean", "C&lean"),
+        ("E&xcluir\\tCtrl+X", "Excluir\tCtrl+X", "Delete\tCtrl+X", "&Delete\\tCtrl+X"),
+        ("&Sair de %s", "Sair de %s", "%s: leave", "%s: &leave"),
+        ("Ver &amp; _abrir", "Ver &amp; abrir", "View &amp; open", "_View &amp; open"),
+    ],
+)
+def test_an_accelerator_mark_is_not_translated_and_stays(
+    source: str, read: str, translation: str, written: str
+) -> None:
+    po = f'msgid "{source}"\nmsgstr ""\n'
+    assert texts_of("a.po", po) == [read]
+    assert f'msgstr "{written}"' in translated("a.po", po, translation)
+    assert texts_of("a.txt", source) == [source]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        *("A AT&T e a R&D", "{a} e {a}&{b}", "O my_file", "Sim &amp; não", "Veja https://a.pt/?b=1&c=2"),
+        *("Ver a.pt?um=dois&lang=pt", "Isto é _muito importante_", "Sim & não", "Um && dois", "Só drag&drop"),
+        *("Eixos x&y", "&Um e &dois", "a opção &lang=pt"),
+    ],
+)
+def test_other_ampersands_and_underscores_are_no_accelerator_marks(source: str) -> None:
+    assert texts_of("a.po", f'msgid "{source}"\nmsgstr ""\n') == [source]
+
+
+def test_of_xliff_an_accelerator_mark_may_stand_in_an_element() -> None:
+    source = '<source><g id="1">&amp;Guardar</g> tudo</source>'
+    xliff = f'<xliff version="1.2"><file><trans-unit id="1">{source}</trans-unit></file></xliff>'
+    assert texts_of("a.xlf", xliff) == ["Guardar tudo"]
+    assert targets(upper_case("a.xlf", xliff), "trans-unit") == {"1": '<g id="1">&amp;GUARDAR</g> TUDO'}
+
+
 JSON = r"""{
   "title" : "o gato \"preto\"",
   "nested": {"items": ["um cão", 3, true, null, 1.50, 123456789012345678901234567890]},
