@@ -167,6 +167,13 @@ def test_a_sentence_whose_entities_are_numbers_and_codes_is_searched_once(make) 
     assert translator.engine.seen == ["Ela tem 25 gatos.", "A ❶ chegou em 2019.", "São ❶ às ❷."]
 
 
+def test_a_score_between_teams_is_read_as_it_is_typed(make) -> None:
+    translator = make(WITH, lambda text: [text])
+    for text in ("Vê Porto 2-1 Milan.", "Ela tem 10-12 gatos.", "Uma mesa de 3 x 4 metros."):
+        assert translate(translator, text).text == text
+    assert translator.engine.seen == ["Vê Porto 2-1 Milan.", "Ela tem ❶ gatos.", "Uma mesa de ❶ metros."]
+
+
 def test_lost_placeholders_are_translated_around(make) -> None:
     translator = make(WITH, lambda text: [text.replace("❶", "")])
     translation = translate(translator, "Ela tem {x} gatos.")
