@@ -33,7 +33,12 @@ _ABBREVIATION = re.compile(
 """Portuguese abbreviations within a sentence, where sentencex ends it."""
 _FENCE = re.compile(r" {0,3}```[^`]*$")
 """The first or last line of a code fence."""
-_LABEL = re.compile(r"(?:\(?[A-Za-z]\)|[*•]|#{1,6})\s+(?=\S)")
+_ROMAN = "(?:x{1,3}|x{0,3}(?:ix|iv|v?i{1,3}|v))"
+_LABEL = re.compile(
+    rf"(?:\(?(?:[A-Za-z]|(?i:{_ROMAN}))\)|(?:[a-h]|{_ROMAN}|(?=[IVX]{{2}})(?i:{_ROMAN}))\.|[*•]|#{{1,6}})"
+    r"(?:\s+(?=\S)|\Z)"
+)
+"""Of a list or heading: a), iii), (IV), ii., XII., not D. or V., which begin names and titles."""
 _BAR = re.compile(r"(?<!\S)([|>])(?!\S)")
 _COLUMNS = re.compile(r"(\t|\s{3,})")
 _CELLS = re.compile(f"{_COLUMNS.pattern}|{_BAR.pattern}")
@@ -323,7 +328,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _without_label(before: str, sentence: str) -> tuple[str, str]:
-    """A sentence and what stands before it, its label ``a)``, bullet or ``#`` included: it is no word."""
+    """A sentence and what stands before it, its label ``iii)``, bullet or ``#`` included: it is no word."""
     label = _LABEL.match(sentence)
     end = label.end() if label else 0
     return before + sentence[:end], sentence[end:]
