@@ -40,8 +40,9 @@ _LABEL = re.compile(
 )
 """Of a list or heading: a), iii), (IV), ii., XII., not D. or V., which begin names and titles."""
 _BAR = re.compile(r"(?<!\S)([|>])(?!\S)")
+_ARROW = re.compile(r"(?<!\S)([»›«‹])(?!\S)")
+_QUOTATION = re.compile("«.*»|‹.*›", re.DOTALL)
 _COLUMNS = re.compile(r"(\t|\s{3,})")
-_CELLS = re.compile(f"{_COLUMNS.pattern}|{_BAR.pattern}")
 _CLAUSE_END = re.compile(r"[,;:.!?…)–—](?=\s)")
 _WHITE_SPACE = re.compile(r"\s+")
 _UNREADABLE = re.compile(r"[\s\ud800-\udfff]")
@@ -318,8 +319,16 @@ def _lines(text: str) -> list[str]:
 
 
 def _cells(line: str) -> list[str]:
-    """What tabs, wide spaces, or two and more bars or ``>`` separate, and those; a line without is a cell."""
-    separators = _CELLS if len(_BAR.findall(line)) > 1 else _COLUMNS
+    """What tabs, wide spaces, two and more bars or ``>``, or arrows separate, and those; else the line.
+
+    A ``»`` between spaces is an arrow, as in ``Ficheiro » Guardar``, where no quotation is.
+    """
+    patterns = [_COLUMNS]
+    if len(_BAR.findall(line)) > 1:
+        patterns.append(_BAR)
+    if not _QUOTATION.search(line):
+        patterns.append(_ARROW)
+    separators = re.compile("|".join(pattern.pattern for pattern in patterns))
     if _FENCE.match(line) or not separators.search(line):
         return [line]
     if any(len(entity[0]) > 1 and separators.search(entity[0]) for entity in find_entities(line)):
