@@ -172,18 +172,21 @@ class TextEncoder:
     def _encode_with_safeguards(self, sentences: Sequence[Sentence]) -> None:
         """Encode those that may fit, and their rivals, with the spans that safeguards give them.
 
-        Those without words get spans, too, for their numbers.
+        Those without words get spans, too, for their numbers. A safeguard may leave a sentence as it is.
         """
         short = [sentence for sentence in sentences if self._is_short(sentence.original)]
         for sentence in short:
             for safeguard in self._safeguards:
                 safeguard.before(sentence)
-        fitting = [sentence for sentence in short if self._has_words(sentence.original)]
+        fitting = [
+            sentence for sentence in short if not sentence.is_blank and self._has_words(sentence.original)
+        ]
         for sentence in fitting:
             for safeguard in self._safeguards:
                 rival = safeguard.rival(sentence)
                 if rival is not None:
                     sentence.rivals[safeguard.name] = rival
+                    sentence.search = sentence.search._replace(with_scores=True)
         readings = [reading for sentence in fitting for reading in (sentence, *sentence.rivals.values())]
         self.encode(readings)
         for sentence in fitting:

@@ -12,6 +12,7 @@ from ptenmt.translation.safeguards.quantities import quantities
         ("Custa R$ 2,5 mil ou R$ 2,5 bi.", ["R$ 2,500", "R$ 2.5 billion"]),
         ("Um bilião de euros, 2 biliões, 3 trilhões.", ["One trillion euros", "2 trillion", "3 trillion"]),
         ("Tem 2 m de comprimento, 1,80 m e 30 cm.", ["2 m", "1.80 m", "30 cm"]),
+        ("Mede 85 x 60 cm, 1,5x2 m e 3 x 4.", ["85 x 60 cm", "1.5x2 m"]),
         ("Estavam 20 ºC a 90 km/h.", ["20 °C", "90 km/h"]),
         ("Abre às 14h, das 8h às 9h; demora 8h.", ["14:00", "8:00", "9:00"]),
         ("Para as 16h, entre as 13h e as 14h. Até às 22h.", ["16:00", "13:00", "14:00", "22:00"]),

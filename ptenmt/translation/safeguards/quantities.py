@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from ptenmt.data.augmentation import capitalized
-from ptenmt.data.placeholders import NUMBER, in_notation
+from ptenmt.data.placeholders import NUMBER, SIZE, in_notation
 
 _LANGUAGES = ("pt", "en")
 _SCALES = {
@@ -85,7 +85,7 @@ _DECADES = re.compile(
 )
 _HUNDREDS = re.compile(rf" e \d{{1,3}}(?![\d.,]|[ \u00a0](?:{'|'.join(_SCALES)})\b)")
 """After *mil*: part of the same number, or another one."""
-_MEASURE = re.compile(rf"({NUMBER})[ \u00a0]({_UNITS})(?![\w'’-])")
+_MEASURE = re.compile(rf"({SIZE}|{NUMBER})[ \u00a0]({_UNITS})(?![\w'’-])")
 _HOUR = re.compile(
     r"(?<![\w.,:/])([01]?\d|2[0-3]) ?h([0-5]\d)?(?!\w)(?: da (manhã|tarde|noite|madrugada)\b(?! seguinte))?",
     re.IGNORECASE,
