@@ -86,8 +86,8 @@ com `a\\|b` | -
 """
 MARKDOWN_IN_CAPITALS = """# O GATO *PRETO* #
 
-VEJA **O TESTE** DO [NOSSO SÍTIO](https://a.pt/x_y "título") COM `ls -la`
-E ![alt](a.png) AQUI E MAIS~~ISTO~~ <b>OU</b> <https://b.pt>. TRÊS\\* X
+VEJA **O TESTE** DO [NOSSO SÍTIO](https://a.pt/x_y "TÍTULO") COM `ls -la`
+E ![ALT](a.png) AQUI E MAIS~~ISTO~~ <b>OU</b> <https://b.pt>. TRÊS\\* X
 
 > UMA CITAÇÃO  
 > DE DUAS LINHAS[^1].
@@ -194,6 +194,45 @@ def test_a_paragraph_of_markdown_is_translated_as_a_whole() -> None:
 )
 def test_no_translation_becomes_markdown(source: str, text: str, written: str) -> None:
     assert translated("a.md", source, text) == written
+
+
+ATTRIBUTES = """> ![um *gato*](g.png "o meu \\"gato\\"") e
+>
+> [![um cão](c.png 'dois')](/c (três)), `![a](b "c")` ![logo], ![logo][], ![gato.png][logo]
+
+| ![uma vaca](v.png "x \\| y") | [um](/a "quatro") |
+|---|---|
+| ![dois](d.png "cinco") | |
+
+[um]( <a "b> "seis" )
+
+[logo]: /logo.png "sete"
+"""
+TEXTS_OF_ATTRIBUTES = ["um gato", 'o meu "gato"', "um cão", "dois", "três", "logo", "logo"]
+TEXTS_OF_ATTRIBUTES += ["uma vaca", "quatro", "dois", "cinco", "seis"]
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_descriptions_of_images_and_titles_of_markdown_are_texts(ends: str) -> None:
+    document = read_document("a.md", ATTRIBUTES.replace("\n", ends).encode())
+    prose, attributes = document.texts[:3], document.texts[3:]
+    assert list(map(text_of, attributes)) == TEXTS_OF_ATTRIBUTES
+    assert texts_of("a.md", "> ![o\n> rato](r.png)\n>\n> x") == ["x"]
+    unchanged = document.with_texts([*prose, *attributes]).decode()
+    assert unchanged == ATTRIBUTES.replace("\n", ends)
+
+
+def test_no_description_or_title_becomes_markdown() -> None:
+    source = "![um](b \"dois\") e ![três][c] ![c] [x](y 'um') [x](y (dois))\n\n[c]: /c\n"
+    hostile = "](x \"y') `a | <b> ![z](w) \\\\"
+    for begin, end in (("", ""), ("|a|\n|-|\n|", "|")):
+        document = read_document("a.md", (begin + source.replace("\n", f"{end}\n", 1)).encode())
+        prose, attributes = document.texts[:-6], [[(hostile, ())]] * 6
+        written = document.with_texts([*prose, *attributes])
+        assert read_document("a.md", written).texts[: len(prose)] == prose
+        assert begin or read_document("a.md", written).texts == [*prose, *attributes]
+    document = read_document("a.md", b"um ` ![um](b) gato")
+    assert document.with_texts([*document.texts[:1], [("a ` b", ())]]) == b"um ` ![um](b) gato"
 
 
 def test_an_emphasis_that_lost_its_words_is_left_out() -> None:
