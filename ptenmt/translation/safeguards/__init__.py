@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from ptenmt.config import Config
 from ptenmt.tokenizers import TokenizerPair
+from ptenmt.translation.safeguards.brackets import Brackets
 from ptenmt.translation.safeguards.capitals import Capitals
 from ptenmt.translation.safeguards.entities import Entities
 from ptenmt.translation.safeguards.glossary import Glossary, Terms
@@ -35,5 +36,5 @@ def safeguards_of(
     if glossary is not None:
         safeguards.append(Terms(glossary))
     if config.decoding.safeguards:
-        safeguards += [Capitals(tokenizers.source, config), Quotes(tokenizers.source)]
+        safeguards += [Capitals(tokenizers.source, config), Quotes(tokenizers.source), Brackets()]
     return safeguards
