@@ -38,7 +38,7 @@ NUMBER = (
 EXPRESSION = rf"{NUMBER} ?[+*/=×÷] ?{NUMBER}(?: ?[-−+*/=×÷] ?{NUMBER})*"
 """The pattern of numbers with operators: 5 * 3, 2 + 2 - 1 = 3; not 10 - 2, which may be a dash."""
 _DECIMAL = r"\d+(?:[.,]\d+)*"
-SIZE = rf"(?<![\w.,:/–-]){_DECIMAL}(?: ?[x×] ?{_DECIMAL})+(?: ?= ?{_DECIMAL})?(?:[ckm]?m)?(?!\.?\w)"
+SIZE = rf"(?<![\w.,:/–-]){_DECIMAL} ?[x×] ?{_DECIMAL}(?: ?[x×+=] ?{_DECIMAL})*(?:[ckm]?m)?(?!\.?\w)"
 """The pattern of numbers with a cross: 85 x 60, 1920x1080, 2,5 × 3 = 7,5; the score 1 x 7."""
 CODE = (
     r"(?<![\w-])(?:[A-Z]{2}\d\d(?: \d{4})+(?: \d{1,3})?|[A-Z]+-\d+|[A-Za-z]+\d[A-Za-z\d]*(?:\.\d+)*"
