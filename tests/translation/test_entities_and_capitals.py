@@ -290,10 +290,13 @@ def test_acronyms_alone_are_not_translated(make, typed: str, written: str) -> No
 
 
 def test_other_words_in_capitals_alone_are_translated(make, runs) -> None:
-    """Short ones, too, that have an accent, or are a token in lower case."""
-    vocabulary = runs[WITHOUT][0].source.vocabulary
-    tokens = [piece[1:].upper() for piece in vocabulary if re.fullmatch("▁[a-z]{2,4}", piece)]
-    assert tokens
+    """Short ones, too, that have an accent, or are a token, or of four letters and short, in lower case."""
+    tokenizer = runs[WITHOUT][0].source
+    tokens = [piece[1:].upper() for piece in tokenizer.vocabulary if re.fullmatch("▁[a-z]{2,4}", piece)]
+    of_four_letters = {word.upper() for word in re.findall(r"\b[a-z]{4}\b", " ".join(SENTENCES))}
+    num_tokens = {word: [*map(len, tokenizer.encode([word, word.lower()]))] for word in of_four_letters}
+    tokens += [word for word, (typed, in_lower) in num_tokens.items() if 1 < in_lower < typed]
+    assert len(tokens) > 10
     for typed in ("NÃO", "CÃO", "PERIGO", *tokens):
         translator = make(WITHOUT, lambda _: ["Bride"])
         assert translate(translator, typed).text.upper() == "BRIDE"

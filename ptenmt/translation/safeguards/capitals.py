@@ -74,14 +74,22 @@ class Capitals(Safeguard):
         return sentence if rival is None else preferred(rival, sentence, self._usual)
 
     def _has_only_acronyms(self, sentence: Sentence) -> bool:
-        """Whether no word of a sentence is longer than acronyms are, or a token in lower case."""
+        """Whether all words of a sentence are short, without accents, and unusual in lower case.
+
+        That is, several tokens; for four letters, as many as in capitals or more: *NATO*, not *LAGO*.
+        """
         words = [word[0] for word in _words(sentence.original, sentence.spans)]
         if sentence.target_prefix or not words or any(span.is_term for span in sentence.spans):
             return False
         lower = [word.lower() for word in words]
         if not all(map(_ACRONYM.fullmatch, words)) or not self._frequent.isdisjoint(lower):
             return False
-        return all(UNK in ids or len(ids) > 1 for ids in self._tokenizer.encode(lower))
+        encoded = zip(words, self._tokenizer.encode(words), self._tokenizer.encode(lower), strict=True)
+        return all(
+            UNK in in_lower
+            or (len(in_lower) > 1 and (len(word) <= _LONG_WORD or len(typed) <= len(in_lower)))
+            for word, typed, in_lower in encoded
+        )
 
     def _spans(self, sentence: Sentence, *, is_text: bool = False) -> tuple[tuple[Span, ...], Case | None]:
         """The spans of a sentence with those of its casing, and its case.
