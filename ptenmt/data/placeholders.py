@@ -52,6 +52,10 @@ _IDENTIFIER = re.compile(r"\.\d{3}(?:-\d{1,2}|/\d+(?:-\d+)?)(?![\d.,])")
 """Part of a number that says no amount: 123.456.789-09, 12.345/2020; not 1.000-2.000."""
 _SWAPPED = str.maketrans(".,", ",.")
 
+_FILE_SUFFIXES = (
+    "pdf|docx?|xlsx?|pptx?|od[tsp]|rtf|txt|csv|tsv|json|xml|ya?ml|html?|md|epub|srt|zip|rar|7z|tar|t?gz"
+    "|jpe?g|png|gif|svg|webp|mp[34]|avi|mov|mkv|wav|exe|apk|iso|log|py|js|css|sql|sh"
+)
 _NAME = rf"(?:[^\W{''.join(PLACEHOLDERS)}][\u0300-\u036f]*)+"  # with combining accents
 _EMOJI = "[\u203c\u2049\u2139\u2190-\u21ff\u231a-\u27bf\u2934-\u2b55\U0001f000-\U0001faff]"
 _EMOJI_CHANGED = f"{_EMOJI}[\ufe0f\U0001f3fb-\U0001f3ff]*"  # variation selector, skin tones
@@ -71,6 +75,7 @@ _ENTITIES = (
     rf"(?<![\w@])@{_NAME}",
     r"[0-9#*]\ufe0f?\u20e3",  # a keycap
     r"(?<![\w@.-])(?:[A-Za-z\d-]+\.(?=\w))+(?:com|org|net|edu|gov|info|pt|br|uk|io)(?!\.?\w|-)(?:/[^\s<>\"“”«»]*[\w/])?",
+    rf"(?<![\w./@~-])[~\w./-]*\w\.(?i:{_FILE_SUFFIXES})(?![\w/-]|\.\w)",  # relatório_final.docx
     r"(?<!\w)[A-Za-z]:\\[^\s<>\"|?*]*\w",  # C:\dir\file.txt
     r"</?[A-Za-z][\w-]*(?: [^<>]{0,200})?/?>|(?<!\S)[&<>*](?!\S)",  # <b>; a sign that stands alone
     r"(?<!\w)__[a-z]\w{0,40}__(?!\w)",  # __init__
@@ -89,7 +94,7 @@ _ENTITIES = (
 
 _SIGNS = re.compile(
     rf"[\d@#%`*_\u20e3{{{''.join(PLACEHOLDERS)}{_EMOJI[1:]}|://|(?i:www)\.|[<>&$]|:\\|\\\("
-    r"|[\w\]]\(|\w\.[a-z]{2}|[A-Z]\. [A-Z]|[A-Z] ?[x×] ?[A-Z]"
+    r"|[\w\]]\(|\w\.[A-Za-z]{2}|[A-Z]\. [A-Z]|[A-Z] ?[x×] ?[A-Z]"
 )
 """Every entity has one of these; to search them is ten times as fast."""
 

@@ -32,6 +32,11 @@ from ptenmt.data.placeholders import PLACEHOLDERS, in_notation, mask, mask_pair,
         ("(%1$d%%), 50%%, 5 %%: %d %% e %(n)s%%.", ["%1$d%%", "50%%", "5 %%", "%d", "%%", "%(n)s%%"]),
         ("A x L x P, AxL, C × L × A. 85 x 60 cm", ["A x L x P", "AxL", "C × L × A", "85 x 60"]),
         ("1,38x1,88m, 1 x 7 e 3 x 4 = 12; 0x1F, 3 x por dia", ["1,38x1,88m", "1 x 7", "3 x 4 = 12", "3"]),
+        (
+            "Lê contrato.pdf e (docs/ação_2.DOCX). ~/a/b.tar.gz",
+            ["contrato.pdf", "docs/ação_2.DOCX", "~/a/b.tar.gz"],
+        ),
+        ("Foi o fim.Depois, fim.docência, a.pdf.é, x.pdf/", []),
         ("O EXAME, Max e A xx", []),
         (r"a.pt/b, c.com. C:\d\e.txt: fim.Ele, d.C.", ["a.pt/b", "c.com", r"C:\d\e.txt"]),
         (r"Abre C:\dir agora.", [r"C:\dir"]),
@@ -128,7 +133,9 @@ def test_any_text_is_restored() -> None:
         assert unmask(*mask(text)) == text
 
 
-@pytest.mark.parametrize("part", [" 000", " + 1", " - 1", " x 1", "_a", "a_b(", "('", "[a](", "*a", "J. S. "])
+@pytest.mark.parametrize(
+    "part", [" 000", " + 1", " - 1", " x 1", ".a", "a/", "_a", "a_b(", "('", "[a](", "*a", "J. S. "]
+)
 def test_long_rows_take_linear_time(part: str) -> None:
     text = "1" + part * 200_000 + "x"  # a quadratic pattern takes hours
     assert unmask(*mask(text)) == text

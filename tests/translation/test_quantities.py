@@ -71,6 +71,12 @@ from ptenmt.translation.safeguards.quantities import quantities
         ("Os anos 80 e o fim dos anos 90.", ["80s", "90s"]),
         ("Às 10h da manhã seguinte.", ["10:00"]),
         ("No século XVI, D. João reinou.", ["16th"]),
+        ("Aberto das 9h-18h e às 15h30min, demora 2h-3h.", ["9:00", "18:00", "15:30"]),
+        ("Demora 2h30min.", ["2h30min"]),
+        ("De 2.ª a 6.ª-feira, à 3ª e 5ª feira.", ["Monday", "Friday", "Tuesday", "Thursday"]),
+        ("Da 2.ª à 6.ª edição, a 2.ª e 3.ª Feira do Livro.", []),
+        ("NIF: 123.456.789. Telefone 912.345.678", ["123.456.789", "912.345.678"]),
+        ("O NIF é 123.456.789, não 1.234.567; telefone 1.500", ["123.456.789"]),
         ("9h00-12h30, 8h da manhã, 3h.", ["9:00", "12:30", "8:00 in the morning"]),
     ],
 )
