@@ -165,6 +165,18 @@ def test_of_strings_line_ends_stay_and_none_is_added_between_elements() -> None:
     assert upper_case("a.json", source) == (r'["<b>UM</b>\n<i>DOIS</i><u>TRÊS</u>\nH<sub>2</sub><i>O</i>"]')
 
 
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [("a.json", '["MB&nbsp;Way"]'), ("a.md", "MB&nbsp;Way"), ("a.yaml", "- MB&nbsp;Way\n")],
+)
+def test_an_entity_of_a_no_break_space_is_read_as_one(name: str, source: str) -> None:
+    assert texts_of(name, source) == ["MB\xa0Way"]
+    assert upper_case(name, source) == source.replace("Way", "WAY")
+    assert translated(name, source.replace("&nbsp;", "\xa0"), "a\xa0b") == source.replace(
+        "MB&nbsp;Way", "a\xa0b"
+    )
+
+
 def test_blocks_of_other_dialects_of_markdown_stay() -> None:
     source = '!!! note "nota"\n    texto\n\n::: tip\ntexto\n:::\n\n$$\nx\n$$\n\ntermo\n: nome\n\n'
     assert upper_case("a.md", f"{source}texto") == f"{source}TEXTO"

@@ -1,4 +1,4 @@
-"""Quotation marks and brackets pair, and entities keep the spaces around them."""
+"""Quotation marks and brackets pair, no-break spaces stay, and entities keep the spaces around them."""
 
 import re
 from collections.abc import Callable
@@ -76,6 +76,23 @@ def test_quotation_marks_pair(translate: Translate, source: str, written: str, e
 )
 def test_brackets_at_an_end_pair(translate: Translate, source: str, written: str, expected: str) -> None:
     assert translate(source, lambda _sentence: written) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "written", "expected"),
+    [
+        ("O\xa0Gato, o rei.", "o rei, O Gato.", "o rei, O\xa0Gato."),
+        ("O D.\xa0Rei\xa0Gato.", "O D. Rei Gato.", "O D.\xa0Rei\xa0Gato."),
+        ("O\xa0gato diz.", "O rei diz.", "O rei diz."),
+        ("O\xa0rei e o\xa0gato; o gato.", "O rei e o gato; o gato.", "O\xa0rei e o gato; o gato."),
+        ("O\xa0rei.", "O reino, O rei.", "O reino, O\xa0rei."),
+    ],
+)
+def test_words_that_stay_keep_their_no_break_space(
+    translate: Translate, source: str, written: str, expected: str
+) -> None:
+    assert translate(source, lambda _sentence: written) == expected
+    assert translate("O rei tem 5\xa0km.", lambda sentence: sentence) == "O rei tem 5\xa0km."
 
 
 def test_a_mark_between_two_entities_is_there_once(translate: Translate) -> None:

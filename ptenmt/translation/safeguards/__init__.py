@@ -16,6 +16,7 @@ from ptenmt.translation.safeguards.languages import Languages
 from ptenmt.translation.safeguards.loops import Loops
 from ptenmt.translation.safeguards.protocol import Safeguard
 from ptenmt.translation.safeguards.quotes import Quotes
+from ptenmt.translation.safeguards.spaces import Spaces
 
 __all__ = ["Safeguard", "safeguards_of"]
 
@@ -36,5 +37,5 @@ def safeguards_of(
     if glossary is not None:
         safeguards.append(Terms(glossary))
     if config.decoding.safeguards:
-        safeguards += [Capitals(tokenizers.source, config), Quotes(tokenizers.source), Brackets()]
+        safeguards += [Capitals(tokenizers.source, config), Quotes(tokenizers.source), Brackets(), Spaces()]
     return safeguards
