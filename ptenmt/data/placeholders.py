@@ -1,8 +1,8 @@
 """Placeholders: what a translation carries over as it is, replaced by numbered symbols and put back.
 
 URLs, e-mail addresses, paths, numbers in digits with their signs and units, ``2 + 2``, ``85 x 60``, codes
-such as ``H2O``, ``{name}``, ``%1$s``, ``<b>``, ``#TAG#``, ``@user`` and emoji are entities. Training and
-translation mask them with the same functions.
+such as ``H2O``, ``iPhone``, ``{name}``, ``%1$s``, ``<b>``, ``#TAG#``, ``@user`` and emoji are entities.
+Training and translation mask them with the same functions.
 """
 
 import re
@@ -63,7 +63,8 @@ _ENTITIES = (
     ADDRESS,
     r"\A {0,3}```[^`\n]*(?:\n(?s:.*))?\Z",  # a code fence, or its first line
     r"(?<!`)(?P<ticks>`+)(?!`)[^\n]{1,200}?(?<!`)(?P=ticks)(?!`)|\{%[^{}\n]{0,200}%\}",  # code; {% tag %}
-    r"(?<![\w$])\$(?=[^$\n]{0,200}[\\^_=])[^$\n]{1,200}\$(?![\w$])|\\\([^\n]{1,200}?\\\)",  # a formula in TeX
+    r"\$\$[^$\n]{1,200}\$\$|(?<![\w$])\$(?=[^$\n]{0,200}[\\^_=])[^$\n]{1,200}\$(?![\w$])"  # a formula in TeX
+    r"|\\\([^\n]{1,200}?\\\)",
     # A call: a name with _ or a dot, or arguments that begin with a quote; not aluno(a).
     r"(?<![\w.])(?:(?=[\w.]{0,80}(?:\w_\w|\w\.[a-z]{2}))[A-Za-z_][\w.]{0,80}(?<!\.)|[A-Za-z]\w{0,80}(?=\(['\"]))"
     r"\((?:[^()\n]|\([^()\n]{0,80}\)){0,200}\)",
@@ -76,9 +77,14 @@ _ENTITIES = (
     r"[0-9#*]\ufe0f?\u20e3",  # a keycap
     r"(?<![\w@.-])(?:[A-Za-z\d-]+\.(?=\w))+(?:com|org|net|edu|gov|info|pt|br|uk|io)(?!\.?\w|-)(?:/[^\s<>\"“”«»]*[\w/])?",
     rf"(?<![\w./@~-])[~\w./-]*\w\.(?i:{_FILE_SUFFIXES})(?![\w/-]|\.\w)",  # relatório_final.docx
-    r"(?<!\w)[A-Za-z]:\\[^\s<>\"|?*]*\w",  # C:\dir\file.txt
-    r"</?[A-Za-z][\w-]*(?: [^<>]{0,200})?/?>|(?<!\S)[&<>*](?!\S)",  # <b>; a sign that stands alone
-    r"(?<!\w)__[a-z]\w{0,40}__(?!\w)",  # __init__
+    r"(?<!\w)(?:[A-Za-z]:|\\)\\[^\s<>\"|?*]*\w",  # C:\dir\file.txt, \\server\dir
+    r"(?<!\S)(?:(?:~|\.\.?)/[\w./-]*\w|/[\w.-]+(?:/[\w.-]+)*/[\w-]+)",  # ~/dir, ../dir/file, /usr/bin
+    r"(?<!\S)--[a-z][\w-]*(?:=[^\s<>]*\w)?",  # --option
+    r"</?[A-Za-z][\w-]*(?: [^<>]{0,200})?/?>",  # <b>
+    r"(?<!\S)(?:[&<>*]|&&|\|\|)(?!\S)",  # a sign that stands alone
+    r"(?<!\w)(?:R|US)\$(?![ \u00a0]?\d)",  # a currency without an amount
+    r"(?<!\w)__[a-z]\w{0,40}__(?!\w)|(?<![\w.@-])[A-Za-z][^\W_]*(?:_[^\W_]+)+(?!\w)",  # __init__, snake_case
+    r"(?<!\w)(?:[a-z]+|[A-Z][a-z]+)[A-Z][A-Za-z\d]*(?!\w)",  # camelCase, iPhone
     r"(?<![\w*])[*_]{1,3}(?=[^\W_])|(?<=[\w.,:;!?…)\"”’])[*_]{1,3}(?![\w*])",  # *emphasis* in Markdown
     rf"\[(?=[^\[\]\n]{{1,200}}\]\(\S)|(?<=\S)\]{_BRACKETS}",  # [link](address)
     r"(?<![\w.])(?<!E\. )(?!E\. U\. A\.|S\. A\.)[A-Z]\.(?: [A-Z]\.){1,4} [A-Z][a-zà-ÿ]+\b",  # J. R. Silva
@@ -95,6 +101,7 @@ _ENTITIES = (
 _SIGNS = re.compile(
     rf"[\d@#%`*_\u20e3{{{''.join(PLACEHOLDERS)}{_EMOJI[1:]}|://|(?i:www)\.|[<>&$]|:\\|\\\("
     r"|[\w\]]\(|\w\.[A-Za-z]{2}|[A-Z]\. [A-Z]|[A-Z] ?[x×] ?[A-Z]"
+    r"|[a-z][A-Z]|\\\\|--[a-z]|(?:^|[\s~.])/|\|\|"
 )
 """Every entity has one of these; to search them is ten times as fast."""
 

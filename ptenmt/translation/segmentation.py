@@ -39,7 +39,9 @@ _LABEL = re.compile(
     r"(?:\s+(?=\S)|\Z)"
 )
 """Of a list or heading: a), iii), (IV), ii., XII., not D. or V., which begin names and titles."""
-_BAR = re.compile(r"(?<!\S)([|>])(?!\S)")
+_BAR = re.compile(r"((?<!\S)·(?!\S)|(?<!\|)\|(?!\|))(?![^()]*\))")
+"""Between cells, not in ``P(a | b)``."""
+_STEP = re.compile(r"(?<!\S)(>)(?!\S)")
 _ARROW = re.compile(r"(?<!\S)([»›«‹])(?!\S)")
 _QUOTATION = re.compile("«.*»|‹.*›", re.DOTALL)
 _COLUMNS = re.compile(r"(\t|\s{3,})")
@@ -319,13 +321,13 @@ def _lines(text: str) -> list[str]:
 
 
 def _cells(line: str) -> list[str]:
-    """What tabs, wide spaces, two and more bars or ``>``, or arrows separate, and those; else the line.
+    """What tabs, wide spaces, bars, middle dots, several ``>`` or arrows separate, and those; else the line.
 
     A ``»`` between spaces is an arrow, as in ``Ficheiro » Guardar``, where no quotation is.
     """
-    patterns = [_COLUMNS]
-    if len(_BAR.findall(line)) > 1:
-        patterns.append(_BAR)
+    patterns = [_COLUMNS, _BAR]
+    if len(_STEP.findall(line)) + len(_BAR.findall(line)) > 1:
+        patterns.append(_STEP)
     if not _QUOTATION.search(line):
         patterns.append(_ARROW)
     separators = re.compile("|".join(pattern.pattern for pattern in patterns))

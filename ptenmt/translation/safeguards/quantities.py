@@ -61,6 +61,9 @@ _CURRENCY = (
 _SCALE = rf"(?i:{_SPACE}({_SCALE_WORD})( e mei[oa]\b(?! dúzia))?(?:(?: de)? {_CURRENCY}| de(?= \w))?)"
 _SCALED = re.compile(rf"({NUMBER}){_SCALE}")
 _SCALED_NUMERAL = re.compile(rf"\b((?i:{'|'.join(_NUMERALS)})){_SCALE}")
+_BEFORE_RANGE_END = re.compile(rf"{NUMBER}(?: (?:a|e|ou|até) |{_DASH})\Z")
+_MAX_RANGE_BEGIN = 40
+"""Characters before the second number of a range."""
 _OF_CURRENCY = re.compile(rf"({NUMBER}){_SPACE}(?i:{_CURRENCY})")
 _PER_THOUSAND = re.compile(rf"({NUMBER}) (?i:por mil\b)(?! (?i:{_SCALE_WORD}|{_CURRENCY_WORD}))")
 _MONTHS = {
@@ -89,7 +92,7 @@ _HUNDREDS = re.compile(rf" e \d{{1,3}}(?![\d.,]|{_SPACE}{_SCALE_WORD})")
 """After *mil*: part of the same number, or another one."""
 _MEASURE = re.compile(rf"({SIZE}|{NUMBER}){_SPACE}({_OTHER_UNITS}|{_LENGTHS_AND_WEIGHTS})(?![\w'’-])")
 _HOUR = re.compile(
-    r"(?<![\w.,:/])([01]?\d|2[0-3]) ?h(?:([0-5]\d)(min)?)?(?!\w)"
+    r"(?<![\w.,:/])([01]?\d|2[0-3]) ?h(?:([0-5]\d)(m(?:in)?)?)?(?!\w)"
     r"(?: da (manhã|tarde|noite|madrugada)\b(?! seguinte))?",
     re.IGNORECASE,
 )
@@ -158,7 +161,10 @@ def _amounts(text: str) -> Iterator[Quantity]:
         is_begun = scale.lower() == "mil" and _HUNDREDS.match(text, match.end())
         if not (is_begun or (half and "," in number)):
             number = in_notation(f"{number},5" if half else number, _LANGUAGES)
-            words = _scaled(number, _SCALES[scale.lower()]) + _in_english(currency)
+            before = text[max(0, match.start() - _MAX_RANGE_BEGIN) : match.start()]
+            is_range = re.search("[-–]", number[1:]) or _BEFORE_RANGE_END.search(before)
+            english = _SCALES[scale.lower()]
+            words = (f"{number} {english}" if is_range else _scaled(number, english)) + _in_english(currency)
             yield Quantity(*match.span(), capitalized(words) if scale.istitle() else words)
     for match in _SCALED_NUMERAL.finditer(text):
         numeral, scale, half, currency = match.groups()
