@@ -1,5 +1,6 @@
 """Scripts of what follows, as the searches want them, and of whole translations."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -31,7 +32,7 @@ def ranking(next_logits: NextLogits, suppressed: Sequence[int] = ()) -> NextToke
 
 @dataclass
 class TextEngine:
-    """Translates texts by a script: sentence in, n-best list out, with scores of 0, -1, ...
+    """Translates texts by a script: sentence in, n-best list out, with scores of 0, -1, ... if it shall.
 
     The n-th token of a translation attends to the n-th of its source.
     """
@@ -53,9 +54,12 @@ class TextEngine:
         self.seen += texts
         self.requests.append(request)
         limit = request.options.num_hypotheses
+        unknown = 0.0 if request.with_scores else math.nan
         return lambda: [
             [
-                self._hypothesis(translation, self.best_score(text) - rank, len(ids), request.max_length)
+                self._hypothesis(
+                    translation, self.best_score(text) - rank + unknown, len(ids), request.max_length
+                )
                 for rank, translation in enumerate(self.script(text)[:limit])
             ]
             for text, ids in zip(texts, request.sources, strict=True)

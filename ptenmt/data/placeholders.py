@@ -1,8 +1,8 @@
 """Placeholders: what a translation carries over as it is, replaced by numbered symbols and put back.
 
-URLs, e-mail addresses, paths, numbers in digits with their signs and units, ``2 + 2``, codes such as ``H2O``,
-``{name}``, ``%1$s``, ``<b>``, ``#TAG#``, ``@user`` and emoji are entities. Training and translation mask them
-with the same functions.
+URLs, e-mail addresses, paths, numbers in digits with their signs and units, ``2 + 2``, ``85 x 60``, codes
+such as ``H2O``, ``{name}``, ``%1$s``, ``<b>``, ``#TAG#``, ``@user`` and emoji are entities. Training and
+translation mask them with the same functions.
 """
 
 import re
@@ -32,11 +32,14 @@ NUMBER = (
     rf"(?<![\w&])(?<!&#)(?<!\d[.,:/–-])(?:(?<!\S)[+−-])?(?:(?:R|US)?\$[ \u00a0]?|[€£¥])?"
     rf"{_INTEGER}(?:[.,:/–-]\d+)*(?![.,:/–-]?\d)"
     r"(?:\.?[ºª](?![- ]?feira)|h\d\d|(?!(?:[ao]?s|[ao]|st|nd|rd|th)\b)[a-z]{1,3}"
-    r"|[ \u00a0\u202f]?[%‰€£¥$](?![({.]?\w))?(?!\.?\w)"
+    r"|[ \u00a0\u202f]?(?:%%?|[‰€£¥$])(?![({.]?\w))?(?!\.?\w)"
 )
 """The pattern of a number: 7, -1,000.5, 2 500, 12/03/2024, 10:30, 18h30, R$ 5, 10 %, 42.º, 5kg; not 1990s."""
 EXPRESSION = rf"{NUMBER} ?[+*/=×÷] ?{NUMBER}(?: ?[-−+*/=×÷] ?{NUMBER})*"
 """The pattern of numbers with operators: 5 * 3, 2 + 2 - 1 = 3; not 10 - 2, which may be a dash."""
+_DECIMAL = r"\d+(?:[.,]\d+)*"
+SIZE = rf"(?<![\w.,:/–-]){_DECIMAL} ?[x×] ?{_DECIMAL}(?: ?[x×+=] ?{_DECIMAL})*(?:[ckm]?m)?(?!\.?\w)"
+"""The pattern of numbers with a cross: 85 x 60, 1920x1080, 2,5 × 3 = 7,5; the score 1 x 7."""
 CODE = (
     r"(?<![\w-])(?:[A-Z]{2}\d\d(?: \d{4})+(?: \d{1,3})?|[A-Z]+-\d+|[A-Za-z]+\d[A-Za-z\d]*(?:\.\d+)*"
     r"|\d+[A-Z][A-Za-z\d]*)(?!-?\w)"
@@ -49,6 +52,10 @@ _IDENTIFIER = re.compile(r"\.\d{3}(?:-\d{1,2}|/\d+(?:-\d+)?)(?![\d.,])")
 """Part of a number that says no amount: 123.456.789-09, 12.345/2020; not 1.000-2.000."""
 _SWAPPED = str.maketrans(".,", ",.")
 
+_FILE_SUFFIXES = (
+    "pdf|docx?|xlsx?|pptx?|od[tsp]|rtf|txt|csv|tsv|json|xml|ya?ml|html?|md|epub|srt|zip|rar|7z|tar|t?gz"
+    "|jpe?g|png|gif|svg|webp|mp[34]|avi|mov|mkv|wav|exe|apk|iso|log|py|js|css|sql|sh"
+)
 _NAME = rf"(?:[^\W{''.join(PLACEHOLDERS)}][\u0300-\u036f]*)+"  # with combining accents
 _EMOJI = "[\u203c\u2049\u2139\u2190-\u21ff\u231a-\u27bf\u2934-\u2b55\U0001f000-\U0001faff]"
 _EMOJI_CHANGED = f"{_EMOJI}[\ufe0f\U0001f3fb-\U0001f3ff]*"  # variation selector, skin tones
@@ -62,18 +69,22 @@ _ENTITIES = (
     r"\((?:[^()\n]|\([^()\n]{0,80}\)){0,200}\)",
     r"\{\{[^{}\n]{0,80}\}\}|\$\{[^{}\n]{0,80}\}|\$?\{[^{}\s]{0,40}\}",  # {{ name }}, ${name}, {name}
     r"&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[A-Za-z]\w{1,30});",  # &nbsp;
-    r"(?<![\d%])%(?:\d+\$|\(\w+\))?[-+0#]?\d*(?:\.\d+)?[sdifgxXu@](?!\w)",  # %s, %1$s, %(name)s, %.2f
+    # %s, %1$s, %(name)s, %.2f, with %% after them or alone
+    r"(?<![\d%])%(?:\d+\$|\(\w+\))?[-+0#]?\d*(?:\.\d+)?[sdifgxXu@](?:%%)?(?!\w)|(?<![\w%])%%(?!%)",
     rf"(?<![\w&])#{_NAME}#?",  # #TAG#, #tag
     rf"(?<![\w@])@{_NAME}",
     r"[0-9#*]\ufe0f?\u20e3",  # a keycap
     r"(?<![\w@.-])(?:[A-Za-z\d-]+\.(?=\w))+(?:com|org|net|edu|gov|info|pt|br|uk|io)(?!\.?\w|-)(?:/[^\s<>\"“”«»]*[\w/])?",
+    rf"(?<![\w./@~-])[~\w./-]*\w\.(?i:{_FILE_SUFFIXES})(?![\w/-]|\.\w)",  # relatório_final.docx
     r"(?<!\w)[A-Za-z]:\\[^\s<>\"|?*]*\w",  # C:\dir\file.txt
     r"</?[A-Za-z][\w-]*(?: [^<>]{0,200})?/?>|(?<!\S)[&<>*](?!\S)",  # <b>; a sign that stands alone
     r"(?<!\w)__[a-z]\w{0,40}__(?!\w)",  # __init__
     r"(?<![\w*])[*_]{1,3}(?=[^\W_])|(?<=[\w.,:;!?…)\"”’])[*_]{1,3}(?![\w*])",  # *emphasis* in Markdown
     rf"\[(?=[^\[\]\n]{{1,200}}\]\(\S)|(?<=\S)\]{_BRACKETS}",  # [link](address)
     r"(?<![\w.])(?<!E\. )(?!E\. U\. A\.|S\. A\.)[A-Z]\.(?: [A-Z]\.){1,4} [A-Z][a-zà-ÿ]+\b",  # J. R. Silva
+    r"(?<!\w)[A-Z](?: ?[x×] ?[A-Z]){1,3}(?!\w)",  # A x L x P
     CODE,
+    SIZE,
     EXPRESSION,
     NUMBER,
     f"[{''.join(PLACEHOLDERS)}]",
@@ -83,7 +94,7 @@ _ENTITIES = (
 
 _SIGNS = re.compile(
     rf"[\d@#%`*_\u20e3{{{''.join(PLACEHOLDERS)}{_EMOJI[1:]}|://|(?i:www)\.|[<>&$]|:\\|\\\("
-    r"|[\w\]]\(|\w\.[a-z]{2}|[A-Z]\. [A-Z]"
+    r"|[\w\]]\(|\w\.[A-Za-z]{2}|[A-Z]\. [A-Z]|[A-Z] ?[x×] ?[A-Z]"
 )
 """Every entity has one of these; to search them is ten times as fast."""
 
@@ -116,7 +127,7 @@ def in_notation(entity: str, languages: Sequence[str]) -> str:
     From Portuguese to English ``1.234,5`` becomes ``1,234.5``, ``18h30`` ``18:30`` and ``42.º`` ``42nd``.
     """
     from_point, to_point = (language in _DECIMAL_POINT for language in languages)
-    is_number = re.fullmatch(f"{NUMBER}|{EXPRESSION}", entity)
+    is_number = re.fullmatch(f"{NUMBER}|{SIZE}|{EXPRESSION}", entity)
     if from_point == to_point or not is_number or _IDENTIFIER.search(entity):
         return entity
     thousands, decimal = ",." if from_point else ".,"

@@ -13,14 +13,14 @@ from ptenmt.documents.archive import epub, open_document_text
 from ptenmt.documents.html import Html
 from ptenmt.documents.markdown import markdown
 from ptenmt.documents.office import OfficeDocument
-from ptenmt.documents.strings import gettext_messages, json_strings, yaml_strings
-from ptenmt.documents.text import Subtitles, TextFile, plain_text, web_vtt
+from ptenmt.documents.strings import WithAccelerators, gettext_messages, json_strings, yaml_strings
+from ptenmt.documents.text import Parsed, Subtitles, plain_text, web_vtt
 from ptenmt.documents.xliff import Xliff
 from ptenmt.errors import DocumentError
 from ptenmt.translation import Translator
 from ptenmt.translation.markup import Fragment, move_markup, text_of
 
-_TEXT_FORMATS: dict[str, Callable[[str], TextFile | Subtitles]] = {
+_TEXT_FORMATS: dict[str, Callable[[str], Parsed]] = {
     ".txt": plain_text,
     ".md": markdown,
     ".srt": Subtitles,
@@ -29,11 +29,11 @@ _TEXT_FORMATS: dict[str, Callable[[str], TextFile | Subtitles]] = {
     ".yaml": yaml_strings,
     ".yml": yaml_strings,
 }
-_FORMATS_WITH_LANGUAGES: dict[str, Callable[..., TextFile | Html]] = {
+_FORMATS_WITH_LANGUAGES: dict[str, Callable[..., Parsed]] = {
     ".html": Html,
-    ".po": gettext_messages,
-    ".xliff": Xliff,
-    ".xlf": Xliff,
+    ".po": partial(WithAccelerators, gettext_messages),
+    ".xliff": partial(WithAccelerators, Xliff),
+    ".xlf": partial(WithAccelerators, Xliff),
 }
 FORMATS = (*_TEXT_FORMATS, *_FORMATS_WITH_LANGUAGES, ".docx", ".odt", ".pptx", ".epub")
 """The file name suffixes of the formats."""
@@ -58,9 +58,7 @@ class Document(Protocol):
 class _EncodedDocument:
     """A document in UTF-8, UTF-16 with a byte order mark, or else ``legacy``; its encoding stays."""
 
-    def __init__(
-        self, content: bytes, parse: Callable[[str], TextFile | Html | Subtitles], *, legacy: str
-    ) -> None:
+    def __init__(self, content: bytes, parse: Callable[[str], Parsed], *, legacy: str) -> None:
         self._mark = next((mark for mark in _BYTE_ORDER_MARKS if content.startswith(mark)), b"")
         self._encoding = _BYTE_ORDER_MARKS.get(self._mark, "utf-8")
         if self._encoding == "utf-8" and has_many_zeros(content):

@@ -23,6 +23,7 @@ MAX_DEPTH = 16
 POINT, PLACEHOLDER = "", "{}"
 _VOID = re.compile(r"<(?:br|hr|img|input|wbr)\b.*|<.*/>", re.IGNORECASE | re.DOTALL)
 _BEFORE_ORDINAL = re.compile(r"(?:\d|\b[nN])\.?$")
+_NO_BREAK_ENTITY, _NO_BREAK = "&nbsp;", "\u00a0"
 _NUMBER_IN_BRACES = re.compile(r"\{\d+\}")
 _PLACEHOLDERS = re.compile(r"\{\d+\}|\n")
 
@@ -103,6 +104,7 @@ class TaggedText:
     def __init__(self, pieces: Iterable[tuple[str, str | None]], *, has_boundaries: bool = True) -> None:
         pieces = list(pieces)
         text = "".join(part for part, name in pieces if name is None)
+        self._has_space_entities = _NO_BREAK_ENTITY in text
         free = (name for name in map("{{{}}}".format, count()) if name not in text)
         self._tags: list[list[str]] = []  # what begins and ends each element
         self._placeholders: dict[str, str] = {}
@@ -112,6 +114,7 @@ class TaggedText:
         text_end = 0
         for part, name in pieces:
             if name is None and part:
+                part = part.replace(_NO_BREAK_ENTITY, _NO_BREAK)
                 around = boundary(spans[text_end - 1], part, path, self._name) if text_end else None
                 if has_boundaries and around is not None:
                     spans.insert(text_end, ("\n", around))
@@ -154,7 +157,10 @@ class TaggedText:
             same = num_shared(last, path)
             parts += [self._tags[number][1] for number in reversed(last[same:])]
             parts += [self._tags[number][0] for number in path[same:]]
-            parts.append(re.sub("\n", lambda line_end: next(line_ends, line_end[0]), escaped(text)))
+            written = escaped(text)
+            if self._has_space_entities:
+                written = written.replace(_NO_BREAK, _NO_BREAK_ENTITY)
+            parts.append(re.sub("\n", lambda line_end: next(line_ends, line_end[0]), written))
             last = path
         left = {**self._placeholders}
 

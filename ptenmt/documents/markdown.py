@@ -5,17 +5,18 @@ neither is how a paragraph is quoted, indented and divided into lines, or a tabl
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import accumulate, chain, pairwise, starmap
 from typing import Any
 
 from markdown_it import MarkdownIt, rules_inline
 
-from ptenmt.documents.inline import PLACEHOLDER, POINT, TaggedText, check_tags, html_tag
-from ptenmt.documents.text import TextFile, wrapped
+from ptenmt.documents.inline import PLACEHOLDER, POINT, TaggedText, check_tags, html_tag, limited
+from ptenmt.documents.text import Parsed, TextFile, wrapped
 from ptenmt.errors import DocumentError
-from ptenmt.translation.markup import Fragment
+from ptenmt.translation.markup import Fragment, text_of
 
 MAX_CHARACTERS = 2_000_000
 MAX_TAGS = 50_000
@@ -32,20 +33,46 @@ _UNBROKEN = re.compile(r"`[^`]*`|\]\([^()]*\)")
 _SYNTAX = re.compile(r"[\\`*_\[\]<>~]")
 _BLOCK = re.compile(r"(?:\d{1,9}(?=[.)](?:\s|$)))?([.)](?=\s|$)|[-+*=]+(?=\s|$)|#{1,6}(?=\s|$)|>)")
 """A block marker at the start of a line: of a list, heading, quote or thematic break (CommonMark)."""
+_TITLE = re.compile(
+    r"""(?<=\s)("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\((?:\\.|[^()\\])*\))\s*\)\Z""", re.DOTALL
+)
+"""The title at the end of a link's or an image's syntax."""
 _Token = Any
 
 
-def markdown(source: str) -> TextFile:
+def markdown(source: str) -> Parsed:
     """Read Markdown; refuses a file that is too long or has too many texts."""
     if len(source) > MAX_CHARACTERS:
         raise DocumentError(f"the Markdown has more than {MAX_CHARACTERS:,} characters", is_too_large=True)
     check_tags(sum(map(source.count, "*_~`[!<&|\\\n")), MAX_TAGS)
+    return _Markdown(source)
+
+
+class _Markdown:
+    """Prose, then the descriptions of images and the titles, which are written first."""
+
+    def __init__(self, source: str) -> None:
+        inline = list(_inline(source))
+        attributes = chain.from_iterable(starmap(partial(_attributes, source), inline))
+        self._attributes = TextFile(source, attributes)
+        self._prose = TextFile(source, starmap(_paragraph, inline))
+        self.texts = limited([*self._prose.texts, *self._attributes.texts])
+
+    def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> str:
+        """The file with other texts, one for each of ``texts``."""
+        prose, num_prose = self._prose, len(self._prose.texts)
+        if num_prose < len(texts):
+            source = self._attributes.with_texts(texts[num_prose:])
+            prose = TextFile(source, starmap(_paragraph, _inline(source)))
+            if prose.texts != self._prose.texts:  # a sign closed what an unpaired one before it had begun
+                prose = self._prose
+        return prose.with_texts(texts[:num_prose])
+
+
+def _inline(source: str) -> Iterator[tuple[_Token, list[tuple[int, int]], list[str]]]:
+    """The token of each paragraph, heading and cell, where its lines begin and end, and what is between."""
     front_matter = _FRONT_MATTER.match(source)
     begin = front_matter.end() if front_matter else 0
-    return TextFile(source, _ranges(source, begin))
-
-
-def _ranges(source: str, begin: int) -> Iterator[tuple[int, int, "_Paragraph"]]:
     lines = [line.span(1) for line in _LINE.finditer(source, begin)]
     parent, cell_end = "", 0
     tokens: list[_Token] = _parser().parse(source[begin:])
@@ -60,14 +87,86 @@ def _ranges(source: str, begin: int) -> Iterator[tuple[int, int, "_Paragraph"]]:
                 ranges.append((place, place + len(content.strip())))
             if min(ranges)[0] >= 0:
                 breaks = [source[end:start].lstrip(" \t") for (_, end), (start, _) in pairwise(ranges)]
-                yield ranges[0][0], ranges[-1][1], _Paragraph(token, breaks)
+                yield token, ranges, breaks
         elif parent in ("th_open", "td_open"):
             row_begin, row_end = lines[token.map[0]]
             cell = token.content.replace("|", r"\|")
             place = source.find(cell, max(row_begin, cell_end), row_end)
             if place >= 0:
                 cell_end = place + len(cell)
-                yield place, cell_end, _Cell(token, [])
+                token.meta["is_cell"] = True
+                yield token, [(place, cell_end)], []
+
+
+def _paragraph(
+    token: _Token, ranges: Sequence[tuple[int, int]], breaks: Sequence[str]
+) -> tuple[int, int, "_Paragraph"]:
+    kind = _Cell if "is_cell" in token.meta else _Paragraph
+    return ranges[0][0], ranges[-1][1], kind(token, breaks)
+
+
+def _attributes(
+    source: str, token: _Token, ranges: Sequence[tuple[int, int]], _breaks: Sequence[str]
+) -> Iterator[tuple[int, int, "_Attribute"]]:
+    """The descriptions of images, and the titles of images and links; not those on several lines."""
+    lines = token.content.split("\n")
+    line_begins = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    for begin, attribute in _attributes_of(token):
+        row = bisect_right(line_begins, begin) - 1
+        indentation = len(lines[row]) - len(lines[row].lstrip())
+        place = ranges[row][0] + begin - line_begins[row] - indentation
+        if "\n" not in attribute.source and source.startswith(attribute.source, place):
+            yield place, place + len(attribute.source), attribute
+
+
+def _attributes_of(token: _Token) -> Iterator[tuple[int, "_Attribute"]]:
+    """Where the attributes begin in the content of an inline token."""
+    title_of_link = ""
+    for child in token.children:
+        title = child.attrs.get("title", title_of_link)
+        if child.type == "link_open":
+            title_of_link = title
+        if child.type not in ("image", "link_close") or "range" not in child.meta:  # an address in < >
+            continue
+        begin, end = child.meta["range"]
+        syntax, label = token.content[begin:end], child.meta["label"]
+        if child.type == "image":
+            description = "".join(part.content for part in child.children or ())
+            if syntax[2 + len(label) :] in ("]", "][]"):  # the label names the definition
+                yield begin + 2, _Attribute(syntax[2:], description, _SYNTAX, after=f"][{label}]")
+            else:
+                yield begin + 2, _Attribute(label, description, _SYNTAX)
+        if written := _TITLE.search(syntax):
+            first, last = written[1][0], written[1][-1]
+            signs = re.compile(rf"[\\{first}{last}]")
+            yield begin + written.start(1), _Attribute(written[1], title, signs, first, last)
+
+
+class _Attribute:
+    """The description of an image, or a title.
+
+    Args:
+        source: What stands for it in the file.
+        value: The text.
+        syntax: Characters that are escaped in a text.
+        before: What precedes the text.
+        after: What follows it.
+    """
+
+    def __init__(
+        self, source: str, value: str, syntax: re.Pattern[str], before: str = "", after: str = ""
+    ) -> None:
+        self.source, self._value, self._syntax = source, value, syntax
+        self._before, self._after = before, after
+        self.spans: list[Fragment] = [(value, ())]
+
+    def written(self, spans: Sequence[Fragment]) -> str:
+        """The attribute with another text; | is escaped as it could end a cell."""
+        text = " ".join(text_of(spans).split())
+        if text == self._value:
+            return self.source
+        escaped = self._syntax.sub(r"\\\g<0>", text).replace("|", r"\|")
+        return self._before + escaped + self._after
 
 
 class _Paragraph:
@@ -110,8 +209,7 @@ class _Paragraph:
                 begin -= is_apart  # the space before an image goes where it goes
                 yield from self._text_pieces(content[end:begin])
                 self._num_lines[-1] += content.count("\n", begin, next_end)
-                is_alone = (begin, next_end) == (0, len(content))
-                yield from self._syntax_pieces(child, content[begin:next_end].replace("\n", " "), is_alone)
+                yield from self._syntax_pieces(child, content[begin:next_end].replace("\n", " "))
             end = next_end
         yield from self._text_pieces(content[end:])
 
@@ -129,7 +227,7 @@ class _Paragraph:
         self._num_lines.append(1)
         return "\n", None
 
-    def _syntax_pieces(self, child: _Token, source: str, is_alone: bool) -> Iterator[tuple[str, str | None]]:
+    def _syntax_pieces(self, child: _Token, source: str) -> Iterator[tuple[str, str | None]]:
         kind, _, end = child.type.rpartition("_")
         if child.type == "text_special":  # \* is an asterisk, which is escaped again
             yield child.content, None
@@ -137,12 +235,6 @@ class _Paragraph:
             yield self._break("hardbreak", source)
         elif child.type == "html_inline":
             yield source, html_tag(source)
-        elif child.type == "image" and is_alone:
-            yield from [
-                ("![", "img"),
-                (child.meta["label"], None),
-                (source[2 + len(child.meta["label"]) :], "/img"),
-            ]
         elif child.type == "image":
             yield source, POINT
         elif child.type == "code_inline" or child.markup == "autolink":

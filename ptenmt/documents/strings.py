@@ -9,10 +9,11 @@ from typing import Any
 
 import yaml
 
+from ptenmt.data.placeholders import find_entities
 from ptenmt.documents.inline import TaggedText, check_tags, html_tag
-from ptenmt.documents.text import TextFile, tagged
+from ptenmt.documents.text import Parsed, TextFile, tagged
 from ptenmt.errors import DocumentError
-from ptenmt.translation.markup import Fragment
+from ptenmt.translation.markup import Fragment, text_of
 
 MAX_YAML_CHARACTERS = 2_000_000
 MAX_DEPTH = 200
@@ -27,6 +28,8 @@ _IDENTIFIER = re.compile(
 _MESSAGE_FORMAT = re.compile(r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,")
 """ICU's choice among texts."""
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
+_ACCELERATOR = re.compile(r"(?<!\S)(?:(?:[^\W\d_]{1,2}(?=&[a-zà-ÿ]{2}))?&|_)(?=[^\W\d_][^\s&_;=/]*(?!\S))")
+"""What ends with the mark before the letter of a keyboard shortcut: & before or in a word, _ before one."""
 
 
 class _String:
@@ -47,6 +50,73 @@ class _String:
 
     def written(self, spans: Sequence[Fragment]) -> str:
         return self._encoded(self._text.written(spans))
+
+
+class WithAccelerators:
+    """A file whose strings are translated without their accelerator marks, such as those of ``&Abrir``.
+
+    A string has one mark. Its translation gets it before the same letter, if it has that: at the beginning of
+    a word, else within one; else before its first letter. What follows a tab is not searched for the letter.
+
+    Args:
+        parse: Reads the file.
+        source: The file.
+        languages: As of ``Html``.
+    """
+
+    def __init__(
+        self,
+        parse: Callable[..., Parsed],
+        source: str,
+        languages: tuple[Collection[str], str] | None = None,
+    ) -> None:
+        self._file = parse(source, languages)
+        self._marks = [_accelerator(text_of(spans)) for spans in self._file.texts]
+        self.texts = [
+            _spliced(spans, mark.end() - 1, mark.end(), "") if mark else spans
+            for spans, mark in zip(self._file.texts, self._marks, strict=True)
+        ]
+
+    def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> str:
+        """The file with other texts, one for each of ``texts``."""
+        marked = (
+            _with_mark(spans, mark) if mark else spans for spans, mark in zip(texts, self._marks, strict=True)
+        )
+        return self._file.with_texts(list(marked))
+
+
+def _accelerator(text: str) -> re.Match[str] | None:
+    found = _ACCELERATOR.search(text)
+    sign = found[0][-1] if found else ""
+    return found if found and text.replace(2 * sign, "").count(sign) == 1 else None
+
+
+def _with_mark(spans: Sequence[Fragment], mark: re.Match[str]) -> Sequence[Fragment]:
+    text = text_of(spans)
+    wanted = mark.string[mark.end()].lower()
+    entities = [entity.span() for entity in find_entities(text)]
+    letters = [
+        place
+        for place, char in enumerate(text.partition("\t")[0])
+        if char.isalpha() and not any(begin <= place < end for begin, end in entities)
+    ]
+    if not letters:
+        return spans
+    place = min(letters, key=lambda at: (text[at].lower() != wanted, text[at - 1 : at].isalpha(), at))
+    return _spliced(spans, place, place, mark[0][-1])
+
+
+def _spliced(spans: Sequence[Fragment], begin: int, end: int, inserted: str) -> list[Fragment]:
+    """Fragments with other characters from ``begin`` to ``end``, which lie in one of them."""
+    spliced, place = list[Fragment](), 0
+    for text, path in spans:
+        if place <= begin < place + len(text):
+            changed = text[: begin - place] + inserted + text[end - place :]
+        else:
+            changed = text
+        spliced.append((changed, path))
+        place += len(text)
+    return [fragment for fragment in spliced if any(fragment)]
 
 
 _CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}

@@ -39,6 +39,17 @@ class Unit(Protocol):
         ...
 
 
+class Parsed(Protocol):
+    """A document in text."""
+
+    texts: list[list[Fragment]]
+    """Its texts to translate, in order, with their inline elements."""
+
+    def with_texts(self, texts: Sequence[Sequence[Fragment]], /) -> str:
+        """The document with other texts, one for each of ``texts``; to be called once."""
+        ...
+
+
 class TextFile:
     """A text file of which some ranges are translated; all else, and what has nothing to translate, stays.
 

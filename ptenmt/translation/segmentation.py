@@ -33,10 +33,16 @@ _ABBREVIATION = re.compile(
 """Portuguese abbreviations within a sentence, where sentencex ends it."""
 _FENCE = re.compile(r" {0,3}```[^`]*$")
 """The first or last line of a code fence."""
-_LABEL = re.compile(r"(?:\(?[A-Za-z]\)|[*•]|#{1,6})\s+(?=\S)")
+_ROMAN = "(?:x{1,3}|x{0,3}(?:ix|iv|v?i{1,3}|v))"
+_LABEL = re.compile(
+    rf"(?:\(?(?:[A-Za-z]|(?i:{_ROMAN}))\)|(?:[a-h]|{_ROMAN}|(?=[IVX]{{2}})(?i:{_ROMAN}))\.|[*•]|#{{1,6}})"
+    r"(?:\s+(?=\S)|\Z)"
+)
+"""Of a list or heading: a), iii), (IV), ii., XII., not D. or V., which begin names and titles."""
 _BAR = re.compile(r"(?<!\S)([|>])(?!\S)")
+_ARROW = re.compile(r"(?<!\S)([»›«‹])(?!\S)")
+_QUOTATION = re.compile("«.*»|‹.*›", re.DOTALL)
 _COLUMNS = re.compile(r"(\t|\s{3,})")
-_CELLS = re.compile(f"{_COLUMNS.pattern}|{_BAR.pattern}")
 _CLAUSE_END = re.compile(r"[,;:.!?…)–—](?=\s)")
 _WHITE_SPACE = re.compile(r"\s+")
 _UNREADABLE = re.compile(r"[\s\ud800-\udfff]")
@@ -172,18 +178,21 @@ class TextEncoder:
     def _encode_with_safeguards(self, sentences: Sequence[Sentence]) -> None:
         """Encode those that may fit, and their rivals, with the spans that safeguards give them.
 
-        Those without words get spans, too, for their numbers.
+        Those without words get spans, too, for their numbers. A safeguard may leave a sentence as it is.
         """
         short = [sentence for sentence in sentences if self._is_short(sentence.original)]
         for sentence in short:
             for safeguard in self._safeguards:
                 safeguard.before(sentence)
-        fitting = [sentence for sentence in short if self._has_words(sentence.original)]
+        fitting = [
+            sentence for sentence in short if not sentence.is_blank and self._has_words(sentence.original)
+        ]
         for sentence in fitting:
             for safeguard in self._safeguards:
                 rival = safeguard.rival(sentence)
                 if rival is not None:
                     sentence.rivals[safeguard.name] = rival
+                    sentence.search = sentence.search._replace(with_scores=True)
         readings = [reading for sentence in fitting for reading in (sentence, *sentence.rivals.values())]
         self.encode(readings)
         for sentence in fitting:
@@ -310,8 +319,16 @@ def _lines(text: str) -> list[str]:
 
 
 def _cells(line: str) -> list[str]:
-    """What tabs, wide spaces, or two and more bars or ``>`` separate, and those; a line without is a cell."""
-    separators = _CELLS if len(_BAR.findall(line)) > 1 else _COLUMNS
+    """What tabs, wide spaces, two and more bars or ``>``, or arrows separate, and those; else the line.
+
+    A ``»`` between spaces is an arrow, as in ``Ficheiro » Guardar``, where no quotation is.
+    """
+    patterns = [_COLUMNS]
+    if len(_BAR.findall(line)) > 1:
+        patterns.append(_BAR)
+    if not _QUOTATION.search(line):
+        patterns.append(_ARROW)
+    separators = re.compile("|".join(pattern.pattern for pattern in patterns))
     if _FENCE.match(line) or not separators.search(line):
         return [line]
     if any(len(entity[0]) > 1 and separators.search(entity[0]) for entity in find_entities(line)):
@@ -320,7 +337,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _without_label(before: str, sentence: str) -> tuple[str, str]:
-    """A sentence and what stands before it, its label ``a)``, bullet or ``#`` included: it is no word."""
+    """A sentence and what stands before it, its label ``iii)``, bullet or ``#`` included: it is no word."""
     label = _LABEL.match(sentence)
     end = label.end() if label else 0
     return before + sentence[:end], sentence[end:]

@@ -5,7 +5,8 @@ sentence, ``placed`` puts what becomes of them into its translation, at the word
 Markup (markup.py) finds the places of empty elements with the same vote.
 """
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from operator import mul
@@ -24,6 +25,9 @@ _MIN_SHARE = 0.1
 """The share of a word's attention with which it may belong to a span."""
 _SURE_SHARE = 0.5
 """The share of a word's attention with which it belongs to a span."""
+_ARTICLE = re.compile(r"(?:a|d|n|pel)?[oa]s?|às?|[dn]?uma?", re.IGNORECASE)
+"""An article of Portuguese, also with a preposition."""
+_ENGLISH_ARTICLES = ("the", "a", "an")
 
 
 @dataclass(frozen=True)
@@ -143,7 +147,10 @@ class _Placement:
 
     def replace(self, span: Span, target: str) -> bool:
         """Put what becomes of a span in place of the words that belong to it; False: there are none."""
-        rows = _rows_of(target, self._changed, self._shares(span), self._taken)
+        column = self._columns(span)[0]
+        follows_article = column > 0 and _ARTICLE.fullmatch(self._source[column - 1].strip())
+        kept = _ENGLISH_ARTICLES if follows_article else ()
+        rows = _rows_of(target, self._changed, self._shares(span), self._taken, kept)
         if not rows:
             return False
         self._taken.update(rows)
@@ -214,7 +221,9 @@ def gap_votes(
     return list(accumulate(votes))
 
 
-def _rows_of(target: str, words: Sequence[str], shares: Sequence[float], taken: set[int]) -> list[int]:
+def _rows_of(
+    target: str, words: Sequence[str], shares: Sequence[float], taken: set[int], kept: Collection[str]
+) -> list[int]:
     """Which words of a translation a term replaces: those that are the term, else those aligned to it.
 
     Args:
@@ -222,6 +231,7 @@ def _rows_of(target: str, words: Sequence[str], shares: Sequence[float], taken: 
         words: The words of the translation.
         shares: How much each word attends to the term in the source.
         taken: The words that another term has replaced.
+        kept: Words that stay before a term that does not begin with one of them itself.
     """
     wanted = [word.strip().casefold() for word in words_of(target)]
     folded = [word.strip().casefold() for word in words]
@@ -234,7 +244,8 @@ def _rows_of(target: str, words: Sequence[str], shares: Sequence[float], taken: 
     if equal:
         return list(max(equal, key=lambda rows: sum(shares[row] for row in rows)))
     free = [row for row, word in enumerate(words) if row not in taken and any(map(str.isalnum, word))]
-    best = max(free, key=shares.__getitem__, default=None)
+    articles = [row for row in free if folded[row] in kept and wanted[0] not in kept]
+    best = max((row for row in free if row not in articles), key=shares.__getitem__, default=None)
     if best is None or shares[best] < _MIN_SHARE:
         return []
     first = last = best
@@ -242,6 +253,8 @@ def _rows_of(target: str, words: Sequence[str], shares: Sequence[float], taken: 
         first -= 1
     while last + 1 in free and shares[last + 1] >= _SURE_SHARE:
         last += 1
+    while first in articles:
+        first += 1
     return list(range(first, last + 1))
 
 

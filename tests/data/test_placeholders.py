@@ -29,6 +29,16 @@ from ptenmt.data.placeholders import PLACEHOLDERS, in_notation, mask, mask_pair,
         ("`ls -la /tmp`, {{ n }}, {{n}}, ${ a.b }", ["`ls -la /tmp`", "{{ n }}", "{{n}}", "${ a.b }"]),
         ("{% if a == 3 %}x{% endif %} {a} { b }", ["{% if a == 3 %}", "{% endif %}", "{a}"]),
         ("50% de 100 % (10%), 5 %s", ["50%", "100 %", "10%", "5", "%s"]),
+        ("(%1$d%%), 50%%, 5 %%: %d %% e %(n)s%%.", ["%1$d%%", "50%%", "5 %%", "%d", "%%", "%(n)s%%"]),
+        ("A x L x P, AxL, C × L × A. 85 x 60 cm", ["A x L x P", "AxL", "C × L × A", "85 x 60"]),
+        ("1,38x1,88m, 1 x 7 e 3 x 4 = 12; 0x1F, 3 x por dia", ["1,38x1,88m", "1 x 7", "3 x 4 = 12", "3"]),
+        (
+            "Lê contrato.pdf e (docs/ação_2.DOCX). ~/a/b.tar.gz",
+            ["contrato.pdf", "docs/ação_2.DOCX", "~/a/b.tar.gz"],
+        ),
+        ("Foi o fim.Depois, fim.docência, a.pdf.é, x.pdf/", []),
+        ("Dá 6 x 1 + 2 x 8 + 3 x 3 = 31, 15x15+3.", ["6 x 1 + 2 x 8 + 3 x 3 = 31", "15x15+3"]),
+        ("O EXAME, Max e A xx", []),
         (r"a.pt/b, c.com. C:\d\e.txt: fim.Ele, d.C.", ["a.pt/b", "c.com", r"C:\d\e.txt"]),
         (r"Abre C:\dir agora.", [r"C:\dir"]),
         ("exemplo.pt/caminhão agora, no fim.eu vou na 2ª-feira, os 10os", ["exemplo.pt/caminhão"]),
@@ -88,6 +98,7 @@ def test_a_number_is_written_as_in_the_target_language() -> None:
         ("2,5-3,5", "2.5-3.5"),
         ("2,5 * 2 = 1.005", "2.5 * 2 = 1,005"),
         ("18h30", "18:30"),
+        ("1,5 x 2,5m", "1.5 x 2.5m"),
     ]:
         assert in_notation(source, ("pt", "en")) == target
         assert in_notation(target, ("en", "pt")) == source.replace("h", ":")
@@ -123,7 +134,9 @@ def test_any_text_is_restored() -> None:
         assert unmask(*mask(text)) == text
 
 
-@pytest.mark.parametrize("part", [" 000", " + 1", " - 1", "_a", "a_b(", "('", "[a](", "*a", "J. S. "])
+@pytest.mark.parametrize(
+    "part", [" 000", " + 1", " - 1", " x 1", ".a", "a/", "_a", "a_b(", "('", "[a](", "*a", "J. S. "]
+)
 def test_long_rows_take_linear_time(part: str) -> None:
     text = "1" + part * 200_000 + "x"  # a quadratic pattern takes hours
     assert unmask(*mask(text)) == text

@@ -86,8 +86,8 @@ com `a\\|b` | -
 """
 MARKDOWN_IN_CAPITALS = """# O GATO *PRETO* #
 
-VEJA **O TESTE** DO [NOSSO SÍTIO](https://a.pt/x_y "título") COM `ls -la`
-E ![alt](a.png) AQUI E MAIS~~ISTO~~ <b>OU</b> <https://b.pt>. TRÊS\\* X
+VEJA **O TESTE** DO [NOSSO SÍTIO](https://a.pt/x_y "TÍTULO") COM `ls -la`
+E ![ALT](a.png) AQUI E MAIS~~ISTO~~ <b>OU</b> <https://b.pt>. TRÊS\\* X
 
 > UMA CITAÇÃO  
 > DE DUAS LINHAS[^1].
@@ -165,6 +165,18 @@ def test_of_strings_line_ends_stay_and_none_is_added_between_elements() -> None:
     assert upper_case("a.json", source) == (r'["<b>UM</b>\n<i>DOIS</i><u>TRÊS</u>\nH<sub>2</sub><i>O</i>"]')
 
 
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [("a.json", '["MB&nbsp;Way"]'), ("a.md", "MB&nbsp;Way"), ("a.yaml", "- MB&nbsp;Way\n")],
+)
+def test_an_entity_of_a_no_break_space_is_read_as_one(name: str, source: str) -> None:
+    assert texts_of(name, source) == ["MB\xa0Way"]
+    assert upper_case(name, source) == source.replace("Way", "WAY")
+    assert translated(name, source.replace("&nbsp;", "\xa0"), "a\xa0b") == source.replace(
+        "MB&nbsp;Way", "a\xa0b"
+    )
+
+
 def test_blocks_of_other_dialects_of_markdown_stay() -> None:
     source = '!!! note "nota"\n    texto\n\n::: tip\ntexto\n:::\n\n$$\nx\n$$\n\ntermo\n: nome\n\n'
     assert upper_case("a.md", f"{source}texto") == f"{source}TEXTO"
@@ -194,6 +206,45 @@ def test_a_paragraph_of_markdown_is_translated_as_a_whole() -> None:
 )
 def test_no_translation_becomes_markdown(source: str, text: str, written: str) -> None:
     assert translated("a.md", source, text) == written
+
+
+ATTRIBUTES = """> ![um *gato*](g.png "o meu \\"gato\\"") e
+>
+> [![um cão](c.png 'dois')](/c (três)), `![a](b "c")` ![logo], ![logo][], ![gato.png][logo]
+
+| ![uma vaca](v.png "x \\| y") | [um](/a "quatro") |
+|---|---|
+| ![dois](d.png "cinco") | |
+
+[um]( <a "b> "seis" )
+
+[logo]: /logo.png "sete"
+"""
+TEXTS_OF_ATTRIBUTES = ["um gato", 'o meu "gato"', "um cão", "dois", "três", "logo", "logo"]
+TEXTS_OF_ATTRIBUTES += ["uma vaca", "quatro", "dois", "cinco", "seis"]
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_descriptions_of_images_and_titles_of_markdown_are_texts(ends: str) -> None:
+    document = read_document("a.md", ATTRIBUTES.replace("\n", ends).encode())
+    prose, attributes = document.texts[:3], document.texts[3:]
+    assert list(map(text_of, attributes)) == TEXTS_OF_ATTRIBUTES
+    assert texts_of("a.md", "> ![o\n> rato](r.png)\n>\n> x") == ["x"]
+    unchanged = document.with_texts([*prose, *attributes]).decode()
+    assert unchanged == ATTRIBUTES.replace("\n", ends)
+
+
+def test_no_description_or_title_becomes_markdown() -> None:
+    source = "![um](b \"dois\") e ![três][c] ![c] [x](y 'um') [x](y (dois))\n\n[c]: /c\n"
+    hostile = "](x \"y') `a | <b> ![z](w) \\\\"
+    for begin, end in (("", ""), ("|a|\n|-|\n|", "|")):
+        document = read_document("a.md", (begin + source.replace("\n", f"{end}\n", 1)).encode())
+        prose, attributes = document.texts[:-6], [[(hostile, ())]] * 6
+        written = document.with_texts([*prose, *attributes])
+        assert read_document("a.md", written).texts[: len(prose)] == prose
+        assert begin or read_document("a.md", written).texts == [*prose, *attributes]
+    document = read_document("a.md", b"um ` ![um](b) gato")
+    assert document.with_texts([*document.texts[:1], [("a ` b", ())]]) == b"um ` ![um](b) gato"
 
 
 def test_an_emphasis_that_lost_its_words_is_left_out() -> None:
@@ -273,6 +324,47 @@ PO_IN_CAPITALS = (
 def test_of_a_gettext_catalogue_what_is_empty_is_filled(ends: str) -> None:
     assert upper_case("a.po", PO.replace("\n", ends)) == PO_IN_CAPITALS.replace("\n", ends)
     assert texts_of("a.po", PO_IN_CAPITALS) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "read", "translation", "written"),
+    [
+        ("&Guardar como...", "Guardar como...", "Save as...", "&Save as..."),
+        ("_Abrir", "Abrir", "Open", "_Open"),
+        ("Ficheiro &novo", "Ficheiro novo", "New file", "&New file"),
+        ("S&ubstituir tudo", "Substituir tudo", "Replace all uses", "Replace all &uses"),
+        ("&Limpar", "Limpar", "Clean", "C&lean"),
+        ("E&xcluir\\tCtrl+X", "Excluir\tCtrl+X", "Delete\tCtrl+X", "&Delete\\tCtrl+X"),
+        ("&Sair de %s", "Sair de %s", "%s: leave", "%s: &leave"),
+        ("Ver &amp; _abrir", "Ver &amp; abrir", "View &amp; open", "_View &amp; open"),
+    ],
+)
+def test_an_accelerator_mark_is_not_translated_and_stays(
+    source: str, read: str, translation: str, written: str
+) -> None:
+    po = f'msgid "{source}"\nmsgstr ""\n'
+    assert texts_of("a.po", po) == [read]
+    assert f'msgstr "{written}"' in translated("a.po", po, translation)
+    assert texts_of("a.txt", source) == [source]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        *("A AT&T e a R&D", "{a} e {a}&{b}", "O my_file", "Sim &amp; não", "Veja https://a.pt/?b=1&c=2"),
+        *("Ver a.pt?um=dois&lang=pt", "Isto é _muito importante_", "Sim & não", "Um && dois", "Só drag&drop"),
+        *("Eixos x&y", "&Um e &dois", "a opção &lang=pt"),
+    ],
+)
+def test_other_ampersands_and_underscores_are_no_accelerator_marks(source: str) -> None:
+    assert texts_of("a.po", f'msgid "{source}"\nmsgstr ""\n') == [source]
+
+
+def test_of_xliff_an_accelerator_mark_may_stand_in_an_element() -> None:
+    source = '<source><g id="1">&amp;Guardar</g> tudo</source>'
+    xliff = f'<xliff version="1.2"><file><trans-unit id="1">{source}</trans-unit></file></xliff>'
+    assert texts_of("a.xlf", xliff) == ["Guardar tudo"]
+    assert targets(upper_case("a.xlf", xliff), "trans-unit") == {"1": '<g id="1">&amp;GUARDAR</g> TUDO'}
 
 
 JSON = r"""{

@@ -167,6 +167,13 @@ def test_a_sentence_whose_entities_are_numbers_and_codes_is_searched_once(make) 
     assert translator.engine.seen == ["Ela tem 25 gatos.", "A ❶ chegou em 2019.", "São ❶ às ❷."]
 
 
+def test_a_score_between_teams_is_read_as_it_is_typed(make) -> None:
+    translator = make(WITH, lambda text: [text])
+    for text in ("Vê Porto 2-1 Milan.", "Ela tem 10-12 gatos.", "Uma mesa de 3 x 4 metros."):
+        assert translate(translator, text).text == text
+    assert translator.engine.seen == ["Vê Porto 2-1 Milan.", "Ela tem ❶ gatos.", "Uma mesa de ❶ metros."]
+
+
 def test_lost_placeholders_are_translated_around(make) -> None:
     translator = make(WITH, lambda text: [text.replace("❶", "")])
     translation = translate(translator, "Ela tem {x} gatos.")
@@ -239,7 +246,6 @@ def test_capitals_are_translated_in_their_usual_case_and_given_back(make) -> Non
             "O PIB e o IVA.",
             "A NASA e a ESA.",
             "O IVA é a 6.",
-            "ONU",
             "A ONU",
             "O PIB da UE",
         ),
@@ -263,6 +269,38 @@ def test_acronyms_and_names_keep_their_capitals(make, typed: str) -> None:
     assert translate(translator, typed).text == typed
     read = [{*re.findall(r"\w+", sentence)} for sentence in translator.engine.seen]  # one may be a rival
     assert any(words <= {*re.findall(r"\w+", typed)} for words in read)
+
+
+@pytest.mark.parametrize(
+    ("typed", "written"),
+    [
+        ("ONU", "ONU"),
+        ("IRS 2024.", "IRS 2024."),
+        ("NIF, IVA", "NIF, IVA"),
+        ("IVA (23 %): 1.234,50", "IVA (23 %): 1,234.50"),
+        ("IVA: 2,5 mil milhões", "IVA: 2.5 billion"),
+    ],
+)
+def test_acronyms_alone_are_not_translated(make, typed: str, written: str) -> None:
+    for share in (WITH, WITHOUT):
+        translator = make(share, lambda _: ["bride"])
+        assert translate(translator, typed).text == written
+        assert translator.engine.seen == []
+        assert translator.translate(typed, prefix="Bri")[0].text != written
+
+
+def test_other_words_in_capitals_alone_are_translated(make, runs) -> None:
+    """Short ones, too, that have an accent, or are a token, or of four letters and short, in lower case."""
+    tokenizer = runs[WITHOUT][0].source
+    tokens = [piece[1:].upper() for piece in tokenizer.vocabulary if re.fullmatch("▁[a-z]{2,4}", piece)]
+    of_four_letters = {word.upper() for word in re.findall(r"\b[a-z]{4}\b", " ".join(SENTENCES))}
+    num_tokens = {word: [*map(len, tokenizer.encode([word, word.lower()]))] for word in of_four_letters}
+    tokens += [word for word, (typed, in_lower) in num_tokens.items() if 1 < in_lower < typed]
+    assert len(tokens) > 10
+    for typed in ("NÃO", "CÃO", "PERIGO", *tokens):
+        translator = make(WITHOUT, lambda _: ["Bride"])
+        assert translate(translator, typed).text.upper() == "BRIDE"
+        assert translator.engine.seen
 
 
 @pytest.mark.parametrize("share", [WITH, WITHOUT])
@@ -342,6 +380,8 @@ def test_a_headline_is_read_as_text_if_that_is_more_probable(make) -> None:
                 beam_size=beam_size,
             )
             assert translate(translator, "GATO PRETO").text == expected
+            (without_scores,) = next(translator.translate_buffers(["GATO PRETO"], with_scores=False))
+            assert without_scores.text == expected
             assert not any(request.with_attention for request in translator.engine.requests)
 
 

@@ -14,6 +14,7 @@ from ptenmt.errors import DataError
 from ptenmt.tokenizers import TokenizerPair, build_tokenizers
 from ptenmt.translation import Translator
 from ptenmt.translation.safeguards.glossary import Glossary
+from ptenmt.translation.spans import Span, placed
 
 SENTENCES = [source for source, _ in demo_pairs("validation") if source[-1] in ".?!" and "? " not in source]
 
@@ -116,6 +117,26 @@ def test_the_translation_of_a_term_stands_where_the_alignment_says() -> None:
                 term = term if begin or source[0].islower() else term.capitalize()
                 expected = expected[:begin] + term + expected[end:]
             assert result.text == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "term", "target", "expected"),
+    [
+        ("O gato", "gato", "feline", "The feline"),
+        ("Do gato", "gato", "feline", "The feline"),
+        ("Há gato", "gato", "feline", "Feline"),
+        ("O gato", "gato", "the feline", "The feline"),
+        ("O gato", "O gato", "feline", "Feline"),
+    ],
+)
+def test_the_article_before_a_term_stays(source: str, term: str, target: str, expected: str) -> None:
+    """The words of the translation, article and noun, are aligned to the noun."""
+    first, second = source.split()
+    begin = source.index(term)
+    span = Span(begin, begin + len(term), "term", term, target, is_term=True, is_placed=True)
+    weights = [[0.1, 0.9, 0.0], [0.1, 0.9, 0.0], [0.0, 0.0, 1.0]]
+    written = placed(["The", " cat", "."], [first, f" {second}", "."], weights, [span])
+    assert written == f"{expected}."
 
 
 def test_a_term_that_is_there_is_only_written_as_it_should_be() -> None:

@@ -1,4 +1,4 @@
-"""Quotation marks pair, and entities keep the spaces around them."""
+"""Quotation marks and brackets pair, no-break spaces stay, and entities keep the spaces around them."""
 
 import re
 from collections.abc import Callable
@@ -22,7 +22,7 @@ def translate(request: pytest.FixtureRequest) -> Translate:
     """Translate a text by a script, with a model that spells common quotation marks only."""
     data = DataConfig(source="demo", augment=AugmentConfig(placeholders=request.param))
     config = Config(data=data, tokenizer=TokenizerConfig(kind="sentencepiece", vocabulary_size=200))
-    texts = [*(source for source, _ in demo_pairs("validation")), *["“”\"‘’',.?!:;%{}<>/*"] * 100]
+    texts = [*(source for source, _ in demo_pairs("validation")), *["“”\"‘’',.?!:;%{}<>/*()[]"] * 100]
     tokenizers = build_tokenizers(
         config.tokenizer, [(text, text) for text in texts], ("pt", "en"), tokenizer_symbols(data)
     )
@@ -58,6 +58,41 @@ def translate(request: pytest.FixtureRequest) -> Translate:
 )
 def test_quotation_marks_pair(translate: Translate, source: str, written: str, expected: str) -> None:
     assert translate(source, lambda sentence: written or sentence) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "written", "expected"),
+    [
+        ("(o gato de Lisboa)", "o gato)", "(o gato)"),
+        ("(O rei diz “olá”)", "(O rei diz “olá.”", "(O rei diz “olá.”)"),
+        ("Casa [o gato]", "[Casa", "[Casa]"),
+        ("[o rei] gato", "rei] gato", "[rei] gato"),
+        ("O gato (o rei) diz", "O gato rei) diz", "O gato rei) diz"),
+        ("O gato (o rei)", "O rei)", "O rei)"),
+        ("(o gato) (o rei)", "o gato) (o rei)", "o gato) (o rei)"),
+        ("(o gato", "o gato)", "o gato)"),
+        ("(o gato)", "o gato", "o gato"),
+    ],
+)
+def test_brackets_at_an_end_pair(translate: Translate, source: str, written: str, expected: str) -> None:
+    assert translate(source, lambda _sentence: written) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "written", "expected"),
+    [
+        ("O\xa0Gato, o rei.", "o rei, O Gato.", "o rei, O\xa0Gato."),
+        ("O D.\xa0Rei\xa0Gato.", "O D. Rei Gato.", "O D.\xa0Rei\xa0Gato."),
+        ("O\xa0gato diz.", "O rei diz.", "O rei diz."),
+        ("O\xa0rei e o\xa0gato; o gato.", "O rei e o gato; o gato.", "O\xa0rei e o gato; o gato."),
+        ("O\xa0rei.", "O reino, O rei.", "O reino, O\xa0rei."),
+    ],
+)
+def test_words_that_stay_keep_their_no_break_space(
+    translate: Translate, source: str, written: str, expected: str
+) -> None:
+    assert translate(source, lambda _sentence: written) == expected
+    assert translate("O rei tem 5\xa0km.", lambda sentence: sentence) == "O rei tem 5\xa0km."
 
 
 def test_a_mark_between_two_entities_is_there_once(translate: Translate) -> None:

@@ -254,11 +254,38 @@ def test_nothing_keeps_the_tokenizers_of_a_model_that_is_loaded_no_more() -> Non
     assert source() is None
 
 
-@pytest.mark.parametrize("label", ["a) ", "(b) ", "C)  ", "* ", "• ", "# ", "### "])
+_LABELS = [
+    "a) ",
+    "(b) ",
+    "C)  ",
+    "* ",
+    "• ",
+    "# ",
+    "### ",
+    "b. ",
+    "iii) ",
+    "(viii) ",
+    "XII) ",
+    "vi.  ",
+    "XIV. ",
+]
+
+
+@pytest.mark.parametrize("label", _LABELS)
 def test_the_label_of_a_list_is_no_word(label: str) -> None:
     text = cut(f"{label}Primeira opção")
-    assert [(sentence.before, sentence.text) for sentence in text.sentences] == [(label, "Primeira opção")]
-    assert texts(cut("O plano a) ou b) serve.")) == ["O plano a) ou b) serve."]
+    assert "".join(sentence.before for sentence in text.sentences) == label
+    assert [sentence.text for sentence in text.sentences if not sentence.is_blank] == ["Primeira opção"]
+    assert not any(texts(cut(label)))
+    for other in (
+        "O plano a) ou b) serve.",
+        "D. Maria viu.",
+        "Vi. ",
+        "iiii) gatos",
+        "vil) gatos",
+        "A. Costa viu.",
+    ):
+        assert texts(cut(other)) == [other.strip()]
 
 
 @pytest.mark.parametrize(
@@ -267,6 +294,10 @@ def test_the_label_of_a_list_is_no_word(label: str) -> None:
         ("Maria\t34\tLisboa do rio\n", ["Maria", "34", "Lisboa do rio"]),
         ("\tUm gato.\t\tDois.  Três\t\r\n", ["Um gato.", "Dois.", "Três"]),
         ("Nome   Idade da casa      Rio", ["Nome", "Idade da casa", "Rio"]),
+        ("Rede » Som", ["Rede", "»", "Som"]),
+        ("« Rio", ["«", "Rio"]),
+        ("Nome › Rio ›", ["Nome", "›", "Rio", "›"]),
+        ("Ela viu « o rio » e «o gato».", ["Ela viu « o rio » e «o gato»."]),
         ("Nome | Idade | Rio", ["Nome", "|", "Idade", "|", "Rio"]),
         ("| um gato | 3 |", ["|", "um gato", "|", "3", "|"]),
         ("um | dois  três", ["um | dois três"]),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from ptenmt.config import Config
 from ptenmt.tokenizers import TokenizerPair
+from ptenmt.translation.safeguards.brackets import Brackets
 from ptenmt.translation.safeguards.capitals import Capitals
 from ptenmt.translation.safeguards.entities import Entities
 from ptenmt.translation.safeguards.glossary import Glossary, Terms
@@ -15,6 +16,7 @@ from ptenmt.translation.safeguards.languages import Languages
 from ptenmt.translation.safeguards.loops import Loops
 from ptenmt.translation.safeguards.protocol import Safeguard
 from ptenmt.translation.safeguards.quotes import Quotes
+from ptenmt.translation.safeguards.spaces import Spaces
 
 __all__ = ["Safeguard", "safeguards_of"]
 
@@ -35,5 +37,5 @@ def safeguards_of(
     if glossary is not None:
         safeguards.append(Terms(glossary))
     if config.decoding.safeguards:
-        safeguards += [Capitals(tokenizers.source, config), Quotes(tokenizers.source)]
+        safeguards += [Capitals(tokenizers.source, config), Quotes(tokenizers.source), Brackets(), Spaces()]
     return safeguards

@@ -25,6 +25,7 @@ _LONG_WORD = 3
 """Letters; in titles shorter words may be in lower case."""
 _MIN_TITLE_WORDS = 3
 _MOST_ACRONYMS = 4
+_ACRONYM = re.compile("[A-Z]{2,4}")
 _IN_NAMES = frozenset(["i", "it", "me", "who"])
 """Function words that are acronyms, too."""
 
@@ -43,8 +44,15 @@ class Capitals(Safeguard):
         self._before_acronym = re.compile(rf"(?<!{_CAPITAL} )\b(?:(?:{function_words}) )+(?={_CAPITAL}{{2}})")
 
     def before(self, sentence: Sentence) -> None:
-        """Give a sentence in unusual capitals spans in ordinary casing, one for each word."""
-        if self._is_cased and _UNUSUAL_CAPITALS.search(sentence.original):
+        """Give a sentence in unusual capitals spans in ordinary casing, one for each word.
+
+        One of acronyms alone has nothing to translate.
+        """
+        if not (self._is_cased and _UNUSUAL_CAPITALS.search(sentence.original)):
+            return
+        if self._has_only_acronyms(sentence):
+            sentence.leave()
+        else:
             sentence.spans, sentence.case = self._spans(sentence)
 
     def rival(self, sentence: Sentence) -> Sentence | None:
@@ -64,6 +72,24 @@ class Capitals(Safeguard):
         """The sentence, or its rival if that is more probable."""
         rival = sentence.rivals.get(self.name)
         return sentence if rival is None else preferred(rival, sentence, self._usual)
+
+    def _has_only_acronyms(self, sentence: Sentence) -> bool:
+        """Whether all words of a sentence are short, without accents, and unusual in lower case.
+
+        That is, several tokens; for four letters, as many as in capitals or more: *NATO*, not *LAGO*.
+        """
+        words = [word[0] for word in _words(sentence.original, sentence.spans)]
+        if sentence.target_prefix or not words or any(span.is_term for span in sentence.spans):
+            return False
+        lower = [word.lower() for word in words]
+        if not all(map(_ACRONYM.fullmatch, words)) or not self._frequent.isdisjoint(lower):
+            return False
+        encoded = zip(words, self._tokenizer.encode(words), self._tokenizer.encode(lower), strict=True)
+        return all(
+            UNK in in_lower
+            or (len(in_lower) > 1 and (len(word) <= _LONG_WORD or len(typed) <= len(in_lower)))
+            for word, typed, in_lower in encoded
+        )
 
     def _spans(self, sentence: Sentence, *, is_text: bool = False) -> tuple[tuple[Span, ...], Case | None]:
         """The spans of a sentence with those of its casing, and its case.
@@ -110,13 +136,7 @@ class Capitals(Safeguard):
 
         Only frequent words of three letters or more are truecased alone: others may be acronyms.
         """
-        words = [
-            word
-            for word in word_pattern().finditer(sentence)
-            if word[0][0].isalpha()
-            and not any(map(str.isdigit, word[0]))
-            and not any(span.begin < word.end() and word.start() < span.end for span in entities)
-        ]
+        words = _words(sentence, entities)
         case, has_frequent_words = self._case_of(words)
         first = words[0] if words else None
         if case:
@@ -172,6 +192,17 @@ class Capitals(Safeguard):
         capital = word[:1].upper() + word[1:]
         with_capital, without = self._tokenizer.encode([capital, word])
         return word if UNK in with_capital and UNK not in without else capital
+
+
+def _words(sentence: str, entities: Sequence[Span]) -> list[re.Match[str]]:
+    """The words of a sentence without digits, which are in no entity."""
+    return [
+        word
+        for word in word_pattern().finditer(sentence)
+        if word[0][0].isalpha()
+        and not any(map(str.isdigit, word[0]))
+        and not any(span.begin < word.end() and word.start() < span.end for span in entities)
+    ]
 
 
 def _around_entities(change: Callable[[str], str], text: str) -> str:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Literal
 
 from ptenmt.config import Config
-from ptenmt.data.placeholders import CODE, NUMBER, PLACEHOLDERS, entities_in_notation
+from ptenmt.data.placeholders import CODE, NUMBER, PLACEHOLDERS, SIZE, entities_in_notation
 from ptenmt.data.text import alphabet
 from ptenmt.tokenizers import Tokenizer
 from ptenmt.tokenizers.words import WordTokenizer
@@ -34,7 +34,9 @@ _SPELLED_SIGNS = ("No", "Sm", "Sc", "Sk")
 """Unicode's categories of numerals such as ½, of mathematical signs, of currencies, and of ^."""
 _SHORT_NUMBER = re.compile(r"(?:R\$ ?)?\d{1,4}(?:,\d\d?)?(?: ?[€%])?")
 """A short number, which models read better than a placeholder between a verb and its object."""
-_NUMBER_OR_CODE = re.compile(f"{CODE}|{NUMBER}")
+_SCORE = re.compile(r"\d\d?[-–]\d\d?(?= [A-ZÀ-Þ])")
+"""The score of two teams, which models with a placeholder between them exchange."""
+_NUMBER_OR_CODE = re.compile(f"{CODE}|{SIZE}|{NUMBER}")
 _TAG = re.compile(r"<(?P<begin>[A-Za-z][\w-]*).*>|</(?P<end>[A-Za-z][\w-]*)>")
 _PIECE = re.compile(rf"{CODE}|\d+|[%‰€£¥$]")
 _THOUSANDS = re.compile(r"(?<!\d)\d{1,3}(?:[., \u00a0\u202f]\d{3}){1,6}(?!\d)")
@@ -71,7 +73,9 @@ class Entities(Safeguard):
             before, after = sentence.original[begin - 1 : begin], sentence.original[end : end + 1]
             if kind == "entity" and before.isalpha() and after.isalpha():
                 source = " "  # it separates two words, such as <br>
-            elif kind == "number" and _SHORT_NUMBER.fullmatch(original):
+            elif kind == "number" and (
+                _SHORT_NUMBER.fullmatch(original) or _SCORE.match(sentence.original, begin)
+            ):
                 source = original
             elif self._has_placeholders and (written in masked or len(masked) < len(PLACEHOLDERS)):
                 if written not in masked:
@@ -82,8 +86,7 @@ class Entities(Safeguard):
             spans.append(Span(begin, end, kind, source, written, is_carried=True))
         sentence.spans = tuple(sorted([*sentence.spans, *spans], key=lambda span: span.begin))
         if not all(span.is_removed for span in spans):
-            with_scores = any(not span.is_removed and span.kind != "number" for span in spans)
-            sentence.search = self._n_best._replace(with_scores=with_scores)
+            sentence.search = self._n_best
 
     def _parts_to_carry(self, text: str) -> list[tuple[int, int, _Kind, str]]:
         """What the translation of a text carries over: begin, end, kind, and how the translation writes it.

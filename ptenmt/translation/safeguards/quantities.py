@@ -11,9 +11,11 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from ptenmt.data.augmentation import capitalized
-from ptenmt.data.placeholders import NUMBER, in_notation
+from ptenmt.data.placeholders import NUMBER, SIZE, in_notation
 
 _LANGUAGES = ("pt", "en")
+_SPACE = "[ \u00a0]"
+_DASH = " ?[-–] ?"
 _SCALES = {
     "mil milhões": "billion",
     "mil milhão": "billion",
@@ -23,6 +25,7 @@ _SCALES = {
     **dict.fromkeys(["bilião", "biliões", "trilhão", "trilhões", "tri"], "trillion"),
     **dict.fromkeys(["trilião", "triliões"], "quintillion"),
 }
+_SCALE_WORD = rf"(?:{'|'.join(_SCALES)})(?!\w)"
 _LONG_SCALE = ("mil milhões", "mil milhão", "bilião", "biliões", "trilião", "triliões")
 """What a model that has read mostly Brazilian text gets wrong after a numeral, too."""
 _NUMERALS = {
@@ -40,7 +43,7 @@ _NUMERALS = {
     "cem": "a hundred",
 }
 _LENGTHS_AND_WEIGHTS = r"[kcmd]?m[²³]?|[km]?g|[mcd]?l|ha|t|KM/H|K[GM]|[CM]M|ML"
-_UNITS = rf"km/h|m/s|mph|{_LENGTHS_AND_WEIGHTS}|s|min|[kMG]?W|[kM]Wh|V|[kMG]?Hz|[KMGT]B|[º°][CF]|k?J|kcal"
+_OTHER_UNITS = r"km/h|m/s|mph|s|min|[kMG]?W|[kM]Wh|V|[kMG]?Hz|[KMGT]B|[º°][CF]|k?J|kcal"
 _ROMAN = r"\b(?=[MDCLXVI])M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})(?<=\w)\b"
 _ROMAN_DIGITS = {"M": 1000, "D": 500, "C": 100, "L": 50, "X": 10, "V": 5, "I": 1}
 _CURRENCIES = {
@@ -49,18 +52,17 @@ _CURRENCIES = {
     **dict.fromkeys(["cêntimo", "centavo"], "cent"),
     **dict.fromkeys(["cêntimos", "centavos"], "cents"),
 }
+_CURRENCY_WORD = rf"(?:{'|'.join(_CURRENCIES)})(?!\w)"
 _CURRENCY = (
-    rf"({'|'.join(_CURRENCIES)})(?!\w)"
+    rf"({_CURRENCY_WORD})"
     r"(?! (?:norte-)?(?:american|austral|canad|esterlin|egíp|liban|síri|turc))"
 )
 """Its adjective, which would stand before it, is the model's."""
-_SCALE = (
-    rf"(?i:[ \u00a0]({'|'.join(_SCALES)})(?!\w)( e mei[oa]\b(?! dúzia))?(?:(?: de)? {_CURRENCY}| de(?= \w))?)"
-)
+_SCALE = rf"(?i:{_SPACE}({_SCALE_WORD})( e mei[oa]\b(?! dúzia))?(?:(?: de)? {_CURRENCY}| de(?= \w))?)"
 _SCALED = re.compile(rf"({NUMBER}){_SCALE}")
 _SCALED_NUMERAL = re.compile(rf"\b((?i:{'|'.join(_NUMERALS)})){_SCALE}")
-_OF_CURRENCY = re.compile(rf"({NUMBER})[ \u00a0](?i:{_CURRENCY})")
-_PER_THOUSAND = re.compile(rf"({NUMBER}) (?i:por mil\b)(?! (?i:{'|'.join([*_SCALES, *_CURRENCIES])})\b)")
+_OF_CURRENCY = re.compile(rf"({NUMBER}){_SPACE}(?i:{_CURRENCY})")
+_PER_THOUSAND = re.compile(rf"({NUMBER}) (?i:por mil\b)(?! (?i:{_SCALE_WORD}|{_CURRENCY_WORD}))")
 _MONTHS = {
     **{"janeiro": "January", "fevereiro": "February", "março": "March", "abril": "April", "maio": "May"},
     **{"junho": "June", "julho": "July", "agosto": "August", "setembro": "September"},
@@ -72,29 +74,30 @@ _DATE = re.compile(
     re.I,
 )
 _WEEKDAYS = {"2": "Monday", "3": "Tuesday", "4": "Wednesday", "5": "Thursday", "6": "Friday"}
-_WEEKDAY = re.compile(
-    r"(?:\b(na) )?(?<![\w.,])([2-6])\.?[ªa][ -]feira(?!\w)"
-    r"(?! (?:internacional|nacional|anual|d[eoa]s?(?! manhã| semana)))",
-    re.I,
-)
+_FEIRA = r"[ -]feira(?!\w)(?! (?:internacional|nacional|anual|d[eoa]s?(?! manhã| semana)))"
 """Not *3.ª Feira do Livro*."""
+_WEEKDAY_NUMBER = r"([2-6])\.?[ªa]"
+_WEEKDAY = re.compile(
+    rf"(?:\b(na) )?(?<![\w.,]){_WEEKDAY_NUMBER}(?:{_FEIRA}|(?= (?:a|à|e|ou) {_WEEKDAY_NUMBER}{_FEIRA}))", re.I
+)
 _DECADES = re.compile(
     r"(?:\b(nos) |(?<=\bdos )|(?<=\baos )|(?<=\bpelos )|(?<=\bos )(?<!todos os ))anos ((?:1[89]|20)?\d0)"
     r"(?:(?: e | a )((?:19|20)?\d0))?(?!\w|[.,]\d| ?%| ?[e,a] ?\d| mil\b| [mbt]r?ilh)",
     re.I,
 )
-_HUNDREDS = re.compile(rf" e \d{{1,3}}(?![\d.,]|[ \u00a0](?:{'|'.join(_SCALES)})\b)")
+_HUNDREDS = re.compile(rf" e \d{{1,3}}(?![\d.,]|{_SPACE}{_SCALE_WORD})")
 """After *mil*: part of the same number, or another one."""
-_MEASURE = re.compile(rf"({NUMBER})[ \u00a0]({_UNITS})(?![\w'’-])")
+_MEASURE = re.compile(rf"({SIZE}|{NUMBER}){_SPACE}({_OTHER_UNITS}|{_LENGTHS_AND_WEIGHTS})(?![\w'’-])")
 _HOUR = re.compile(
-    r"(?<![\w.,:/])([01]?\d|2[0-3]) ?h([0-5]\d)?(?!\w)(?: da (manhã|tarde|noite|madrugada)\b(?! seguinte))?",
+    r"(?<![\w.,:/])([01]?\d|2[0-3]) ?h(?:([0-5]\d)(min)?)?(?!\w)"
+    r"(?: da (manhã|tarde|noite|madrugada)\b(?! seguinte))?",
     re.IGNORECASE,
 )
 _BEFORE_HOUR = re.compile(
-    r"(?:\b(?:às|das|(?:entre|e|para|desde) as|(?:até|pelas)(?= \d+h)) |\dh\d\d ?[-–] ?)(?=\d+ ?h)",
-    re.IGNORECASE,
+    r"\b(?:às|das|(?:entre|e|para|desde) as|(?:até|pelas)(?= \d+h)) (?=\d+ ?h)", re.IGNORECASE
 )
-_AFTER_HOUR = re.compile(r" ?[-–] ?\d+h\d\d", re.IGNORECASE)
+_UNTIL_HOUR = re.compile(rf"{_DASH}(?=\d+ ?h)", re.IGNORECASE)
+_AFTER_HOUR = re.compile(rf"{_DASH}\d+h\d\d", re.IGNORECASE)
 _PARTS_OF_DAY = {
     **dict.fromkeys(["manhã", "madrugada"], " in the morning"),
     "tarde": " in the afternoon",
@@ -112,8 +115,13 @@ _REGNAL_IN_CAPITALS = re.compile(
     rf"(?:(?<=CAPÍTULO )|(?<=ARTIGO )|(?<=VOLUME )|(?<=PARTE )|(?!VI\b)(?=[IVX]{{2}})){_ROMAN}"
 )
 """*VI* is a verb, too."""
-_NUMBERED = re.compile(rf"\b[nN](?:\.[ºo°]|[º°])\.?[ \u00a0]?({NUMBER})")
+_NUMBERED = re.compile(rf"\b[nN](?:\.[ºo°]|[º°])\.?{_SPACE}?({NUMBER})")
 """*N.º*, not the word *no*."""
+_IDENTIFIED = re.compile(
+    r"\b(?:NIF|NIPC|NISS|CPF|RG|(?i:contribuinte|telefone|telem[óo]vel|celular|tel\.?))"
+    r"(?: é|:)? (\d{1,3}(?:\.\d{3}){2})(?![.,-]?\w)"
+)
+"""Digits whose full stops separate no thousands."""
 
 
 _SIGNS = re.compile(r"\d|[IVXLCDM](?![a-zà-ÿ])|(?i:ilh[ãõ]|ili[ãõ])")
@@ -171,10 +179,15 @@ def _in_english(currency: str | None) -> str:
 
 
 def _times(text: str) -> Iterator[Quantity]:
-    after_cues = {cue.end() for cue in _BEFORE_HOUR.finditer(text)}
+    hours = {cue.end() for cue in _BEFORE_HOUR.finditer(text)}
     for match in _HOUR.finditer(text):
-        hour, minutes, part = match.groups()
-        if minutes or part or match.start() in after_cues or _AFTER_HOUR.match(text, match.end()):
+        hour, minutes, unit, part = match.groups()
+        is_time = part or match.start() in hours or _AFTER_HOUR.match(text, match.end())
+        if unit and not is_time:
+            yield Quantity(*match.span(), match[0])
+        elif minutes or is_time:
+            if until := _UNTIL_HOUR.match(text, match.end()):
+                hours.add(until.end())
             of_day = _PARTS_OF_DAY[part.lower()] if part else ""
             yield Quantity(*match.span(), f"{hour}:{minutes or '00'}{of_day}")
     for match in _DATE.finditer(text):
@@ -202,6 +215,8 @@ def _all_quantities(text: str, in_capitals: bool) -> Iterator[Quantity]:
     yield from _times(text)
     for match in _MEASURE.finditer(text):
         yield Quantity(*match.span(), f"{in_notation(match[1], _LANGUAGES)} {match[2].replace('º', '°')}")
+    for match in _IDENTIFIED.finditer(text):
+        yield Quantity(*match.span(1), match[1])
     for match in _NUMBERED.finditer(text):
         yield Quantity(*match.span(), f"No. {in_notation(match[1], _LANGUAGES)}")
     for match in _CENTURY.finditer(text):
