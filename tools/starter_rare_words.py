@@ -1,16 +1,20 @@
-"""Sentence pairs for rare words: python tools/starter_rare_words.py FOLDER FORWARD REVERSE.
+"""Sentence pairs for rare words: python tools/starter_rare_words.py FOLDER (--forward | --reverse) RUN.
 
 A model guesses the translation of a noun that it met a few times; the dictionary knows it. Lines of plain
-text that have a noun of the dictionary are translated with the dictionary as glossary: English lines by
-REVERSE, a run of the reverse direction, Portuguese ones by FORWARD. FOLDER is that of starter_data.py; a noun
-that is in MAX_COUNT sources of training pairs or more is not rare. Writes into FOLDER
+text that have a noun of the dictionary are translated with the dictionary as glossary. FOLDER is that of
+starter_data.py; a noun that is in MAX_COUNT sources of training pairs or more is not rare. Writes into FOLDER
 
-- rare-bt.tsv.gz: the English is plain text, the Portuguese a translation with the noun in it;
-- rare-ft.tsv.gz: the Portuguese is plain text, the English a translation with the noun's translation in it.
+- with --forward, rare-ft.tsv.gz: the Portuguese is plain text, the English a translation with the noun's
+  translation in it;
+- with --reverse and a run of the reverse direction, rare-bt.tsv.gz: the English is plain text, the Portuguese
+  a translation with the noun in it.
+
+A noun without an article in the translation, where its own sentence has one, is left out.
 """
 
 import argparse
 import random
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -27,6 +31,12 @@ MAX_LINES = 12
 MAX_ENGLISH_COUNT = 1500
 """Lines of plain English from which on a word has too many other meanings to be translated by a rare noun."""
 MAX_TRANSLATIONS = 3
+DETERMINER = re.compile(
+    r"\b(?:a|an|the|my|your|his|her|its|our|their|this|that|these|those|some|any|no|each|every"
+    r"|[oa]s?|uma?|[dnp]el[oa]s?|[dn][oa]s?|num|numa|ao|aos|à|às|meu|minha|seu|sua|ess[ea]|est[ea])\b",
+    re.IGNORECASE,
+)
+"""Articles and their like, of both languages."""
 MIN_WORDS, MAX_WORDS = 4, 14
 """Lines of fewer words are left out, lines of more words come last."""
 
@@ -34,6 +44,17 @@ MIN_WORDS, MAX_WORDS = 4, 14
 def singular(word: str) -> str:
     """A word without the *s* of a plural, in both languages."""
     return word[:-1] if len(word) > 3 and word.endswith("s") else word
+
+
+def plural(noun: str) -> str:
+    """The plural of a noun of either language, as most have it."""
+    if noun.endswith("ão"):
+        return noun.removesuffix("ão") + "ões"
+    if noun.endswith("man"):
+        return noun.removesuffix("man") + "men"
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return noun.removesuffix("y") + "ies"
+    return noun + ("es" if noun.endswith(("s", "x", "z", "ch", "sh")) else "s")
 
 
 def words_of(line: str) -> dict[str, None]:
@@ -81,65 +102,90 @@ def lines_with_terms(lines: Iterable[str], terms: Iterable[str]) -> dict[str, li
     return chosen
 
 
+def is_well_placed(text: str, place: tuple[int, int], translation: str, translated: str) -> bool:
+    """Whether a translated text has the translation of a term, with an article where the term has one."""
+    begin = translated.casefold().find(translation.casefold())
+    has_article = any(map(DETERMINER.fullmatch, text[: place[0]].split()[-1:]))
+    is_kept = any(map(DETERMINER.fullmatch, translated[: max(begin, 0)].split()[-2:]))
+    return begin >= 0 and (is_kept or not has_article)
+
+
 def translate(run: str, lines: Iterable[str], terms: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Lines with terms and their translations; the translations of a term take turns, line by line."""
+    """Lines with terms that the run by itself translates otherwise, with translations that have them.
+
+    The translations of a term take turns, line by line.
+    """
     translations = defaultdict(list)
     for term, translation in terms:
         translations[term].append(translation)
     chosen = lines_with_terms(lines, translations)
     translator = Translator.load(run)
+    texts = sorted({line for term_lines in chosen.values() for line in term_lines})
+    by_itself = {
+        text: words_of(result.text) for text, result in zip(texts, translator.translate(texts), strict=True)
+    }
+    texts_of_turns: list[set[str]] = [set() for _ in range(MAX_TRANSLATIONS)]
+    for term, term_lines in chosen.items():
+        expected = [words_of(translation) for translation in translations[term]]
+        for place, line in enumerate(term_lines):
+            if not any(words.keys() <= by_itself[line].keys() for words in expected):
+                texts_of_turns[place % min(len(expected), MAX_TRANSLATIONS)].add(line)
     pairs = []
-    for turn in range(MAX_TRANSLATIONS):
-        glossary = Glossary({term: each[turn % len(each)] for term, each in translations.items()})
-        texts = sorted(
-            {
-                line
-                for term, term_lines in chosen.items()
-                for place, line in enumerate(term_lines)
-                if place % min(len(translations[term]), MAX_TRANSLATIONS) == turn
-            }
-        )
-        for text, result in zip(texts, translator.with_glossary(glossary).translate(texts), strict=True):
-            wanted = [singular(translation.casefold()) for _, translation in glossary.find(text)]
-            if wanted and all(translation in result.text.casefold() for translation in wanted):
+    for turn, turn_texts in enumerate(texts_of_turns):
+        of_turn = {term: each[turn % len(each)] for term, each in translations.items()}
+        plurals = {plural(term): plural(translation) for term, translation in of_turn.items()}
+        glossary = Glossary(plurals | of_turn)  # what is first is found first
+        in_order = sorted(turn_texts)
+        results = translator.with_glossary(glossary).translate(in_order)
+        for text, result in zip(in_order, results, strict=True):
+            found = list(glossary.find(text))
+            if found and all(is_well_placed(text, *term, result.text) for term in found):
                 pairs.append((text, result.text))
     return pairs
 
 
 def main() -> None:
-    """Write both files."""
+    """Write one of the files."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path, metavar="FOLDER")
-    parser.add_argument("forward", metavar="FORWARD")
-    parser.add_argument("reverse", metavar="REVERSE")
+    direction = parser.add_mutually_exclusive_group(required=True)
+    direction.add_argument("--forward", metavar="RUN")
+    direction.add_argument("--reverse", metavar="RUN")
     options = parser.parse_args()
     folder = options.folder
-    plain = {
-        language: [line for (line,) in read_rows(folder / f"mono.{language}.gz")] for language in ("pt", "en")
-    }
-    frequency = count_words(plain["en"])
-    nouns = rare_nouns(folder)
+    english_lines = [line for (line,) in read_rows(folder / "mono.en.gz")]
+    frequency = count_words(english_lines)
 
     def frequency_of(english: str, place: int) -> int:
         return frequency[singular(english.casefold().split()[place])]
 
-    unambiguous = [(english, noun) for noun, english in nouns if frequency_of(english, 0) < MAX_ENGLISH_COUNT]
-    back = translate(options.reverse, plain["en"], unambiguous)
-    write_rows(folder / "rare-bt.tsv.gz", [(portuguese, english) for english, portuguese in back])
-    by_noun = defaultdict(list)
-    for noun, english in nouns:
-        by_noun[noun].append(english)
-    most_specific = [
-        (noun, english)
-        for noun, translations in by_noun.items()
-        for english in sorted(translations, key=lambda english: frequency_of(english, -1))[:2]
-        if frequency_of(english, -1)
-    ]
-    forward = translate(options.forward, plain["pt"], most_specific)
-    write_rows(folder / "rare-ft.tmp.gz", forward)
-    (folder / "rare-ft.tmp.gz").replace(folder / "rare-ft.tsv.gz")
+    if options.reverse:
+        unambiguous = [
+            (english, noun)
+            for noun, english in rare_nouns(folder)
+            if frequency_of(english, 0) < MAX_ENGLISH_COUNT
+        ]
+        back = translate(options.reverse, english_lines, unambiguous)
+        write_rows(folder / "rare-bt.tsv.gz", [(portuguese, english) for english, portuguese in back])
+    else:
+        by_noun = defaultdict(list)
+        for noun, english in rare_nouns(folder):
+            by_noun[noun].append(english)
+
+        def usual_first(english: str) -> tuple[bool, int]:
+            frequency = frequency_of(english, -1)
+            return frequency >= MAX_ENGLISH_COUNT, -frequency
+
+        usual = [
+            (noun, english)
+            for noun, translations in by_noun.items()
+            for english in sorted(translations, key=usual_first)[:2]
+            if frequency_of(english, -1)
+        ]
+        portuguese_lines = [line for (line,) in read_rows(folder / "mono.pt.gz")]
+        write_rows(folder / "rare-ft.tsv.gz", translate(options.forward, portuguese_lines, usual))
 
 
 if __name__ == "__main__":
