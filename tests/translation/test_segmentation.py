@@ -105,6 +105,10 @@ def test_every_line_end_separates_sentences_and_stays(end: str):
         "A Silva & Cia. Ltda. fechou.",
         "A empresa Lima Ltda. (Porto) abriu.",
         "A Sta. Maria, tab. 4, pp. 5 e 6, cf. Lima.",
+        "Exma. Sra. Lima e Exmos. Srs. Costa, V. Exa. deverá ver.",
+        "Cfr. art. 5, al. a) da lei.",
+        "Ed. Lima, bl. B, ap. 301",
+        "Qtd. de gatos.",
     ],
 )
 def test_no_sentence_ends_inside_these(text: str):
@@ -120,6 +124,8 @@ def test_no_sentence_ends_inside_these(text: str):
         "Ficou entre A e B. Vamos ver.",
         "Nasceu em 63 a.C. Em Roma.",
         "É da Silva Ltda. Depois fechou.",
+        "É de V. Exa. Os gatos também.",
+        "São seis un. Os gatos também.",
     ],
 )
 def test_a_sentence_may_end_in_these(text: str):
