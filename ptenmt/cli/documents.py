@@ -53,7 +53,7 @@ def translate_documents(
             except DocumentError as error:
                 refused.append(error)
                 if len(files) > 1:
-                    screen.warn(error.message)
+                    screen.warn_loudly(error.message)
     except KeyboardInterrupt:
         screen.say(f"stopped: {counted(done.count, 'document')} saved; resume with", style="bold")
         screen.say_command(resume_command)

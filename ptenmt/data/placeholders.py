@@ -32,14 +32,14 @@ NUMBER = (
     rf"(?<![\w&])(?<!&#)(?<!\d[.,:/–-])(?:(?<!\S)[+−-])?(?:(?:R|US)?\$[ \u00a0]?|[€£¥])?"
     rf"{_INTEGER}(?:[.,:/–-]\d+)*(?![.,:/–-]?\d)"
     r"(?:\.?[ºª](?![- ]?feira)|h\d\d|(?!(?:[ao]?s|[ao]|st|nd|rd|th)\b)[a-z]{1,3}"
-    r"|[ \u00a0\u202f]?(?:%%?|[‰€£¥$])(?![({.]?\w))?(?!\.?\w)"
+    r"|[ \u00a0\u202f]?(?:%%?|[‰€£¥$′″])(?![({.]?\w))?(?!\.?\w)"
 )
 """The pattern of a number: 7, -1,000.5, 2 500, 12/03/2024, 10:30, 18h30, R$ 5, 10 %, 42.º, 5kg; not 1990s."""
 EXPRESSION = rf"{NUMBER} ?[+*/=×÷] ?{NUMBER}(?: ?[-−+*/=×÷] ?{NUMBER})*"
 """The pattern of numbers with operators: 5 * 3, 2 + 2 - 1 = 3; not 10 - 2, which may be a dash."""
-_DECIMAL = r"\d+(?:[.,]\d+)*"
+_DECIMAL = r"\d+(?:[.,]\d+)*(?:\^[-−]?\d+)?"
 SIZE = rf"(?<![\w.,:/–-]){_DECIMAL} ?[x×] ?{_DECIMAL}(?: ?[x×+=] ?{_DECIMAL})*(?:[ckm]?m)?(?!\.?\w)"
-"""The pattern of numbers with a cross: 85 x 60, 1920x1080, 2,5 × 3 = 7,5; the score 1 x 7."""
+"""The pattern of numbers with a cross: 85 x 60, 1920x1080, 2,5 × 3 = 7,5, 6 x 10^24; the score 1 x 7."""
 CODE = (
     r"(?<![\w-])(?:[A-Z]{2}\d\d(?: \d{4})+(?: \d{1,3})?|[A-Z]+-\d+|[A-Za-z]+\d[A-Za-z\d]*(?:\.\d+)*"
     r"|\d+[A-Z][A-Za-z\d]*)(?!-?\w)"
@@ -68,6 +68,8 @@ _ENTITIES = (
     # A call: a name with _ or a dot, or arguments that begin with a quote; not aluno(a).
     r"(?<![\w.])(?:(?=[\w.]{0,80}(?:\w_\w|\w\.[a-z]{2}))[A-Za-z_][\w.]{0,80}(?<!\.)|[A-Za-z]\w{0,80}(?=\(['\"]))"
     r"\((?:[^()\n]|\([^()\n]{0,80}\)){0,200}\)",
+    # {count, plural, one {# file} other {# files}}
+    r"\{\w{1,40}, ?(?:plural|select|selectordinal),(?:[^{}]|\{(?:[^{}]|\{[^{}]{0,80}\}){0,200}\}){0,400}\}",
     r"\{\{[^{}\n]{0,80}\}\}|\$\{[^{}\n]{0,80}\}|\$?\{[^{}\s]{0,40}\}",  # {{ name }}, ${name}, {name}
     r"&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[A-Za-z]\w{1,30});",  # &nbsp;
     # %s, %1$s, %(name)s, %.2f, with %% after them or alone
@@ -86,9 +88,10 @@ _ENTITIES = (
     r"(?<!\w)__[a-z]\w{0,40}__(?!\w)|(?<![\w.@-])[A-Za-z][^\W_]*(?:_[^\W_]+)+(?!\w)",  # __init__, snake_case
     r"(?<!\w)(?:[a-z]+|[A-Z][a-z]+)[A-Z][A-Za-z\d]*(?!\w)",  # camelCase, iPhone
     r"(?<![\w*])[*_]{1,3}(?=[^\W_])|(?<=[\w.,:;!?…)\"”’])[*_]{1,3}(?![\w*])",  # *emphasis* in Markdown
+    r"(?<!~)~~(?=[^\s~])|(?<=[^\s~])~~(?!~)",  # ~~strikethrough~~
     rf"\[(?=[^\[\]\n]{{1,200}}\]\(\S)|(?<=\S)\]{_BRACKETS}",  # [link](address)
     r"(?<![\w.])(?<!E\. )(?!E\. U\. A\.|S\. A\.)[A-Z]\.(?: [A-Z]\.){1,4} [A-Z][a-zà-ÿ]+\b",  # J. R. Silva
-    r"(?<!\w)[A-Z](?: ?[x×] ?[A-Z]){1,3}(?!\w)",  # A x L x P
+    r"(?<!\w)[A-Z](?: ?[x×&] ?[A-Z]){1,3}(?!\w)",  # A x L x P, A & B
     CODE,
     SIZE,
     EXPRESSION,
@@ -101,7 +104,7 @@ _ENTITIES = (
 _SIGNS = re.compile(
     rf"[\d@#%`*_\u20e3{{{''.join(PLACEHOLDERS)}{_EMOJI[1:]}|://|(?i:www)\.|[<>&$]|:\\|\\\("
     r"|[\w\]]\(|\w\.[A-Za-z]{2}|[A-Z]\. [A-Z]|[A-Z] ?[x×] ?[A-Z]"
-    r"|[a-z][A-Z]|\\\\|--[a-z]|(?:^|[\s~.])/|\|\|"
+    r"|[a-z][A-Z]|\\\\|--[a-z]|(?:^|[\s~.])/|\|\||~~"
 )
 """Every entity has one of these; to search them is ten times as fast."""
 

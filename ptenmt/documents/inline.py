@@ -171,8 +171,8 @@ class TaggedText:
 
 
 def html_tag(tag: str) -> str:
-    """The name of a tag of HTML, as of ``TaggedText``."""
-    name = re.match(r"<(/?[A-Za-z][\w-]*)", tag)
+    """The name of a tag of HTML, or of the numbered ones of React's libraries, as of ``TaggedText``."""
+    name = re.match(r"<(/?(?:[A-Za-z][\w-]*|\d+))", tag)
     return POINT if name is None or _VOID.fullmatch(tag) else name[1].lower()
 
 

@@ -20,7 +20,7 @@ MAX_DEPTH = 200
 MAX_TAGS = 50_000
 _YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-_TAG = r"</?[A-Za-z][^<>]*>"
+_TAG = r"</?(?:[A-Za-z][^<>]*|\d+ ?/?)>"
 _IDENTIFIER = re.compile(
     r"[\w.:/@#$+=?&%*\\-]*(?:\w[_.:@=\\]\w|[a-z][A-Z]|\d)[\w.:/@#$+=?&%*\\-]*|[/#@$.\\]\S+|[A-Z\d_]*_[A-Z\d_]*"
 )

@@ -20,7 +20,7 @@ def _split(given: Any) -> Any:
 
 Tags = Annotated[tuple[str, ...], BeforeValidator(_split)]
 """Names of elements, as a list or separated by commas."""
-Format = Annotated[Literal["text", "html", "xml"], BeforeValidator(lambda given: given or "text")]
+_TEXT_BY_DEFAULT = BeforeValidator(lambda given: given or "text")
 
 
 def _switch(given: Any) -> Any:
@@ -51,10 +51,10 @@ class TranslateRequest(DetectRequest, WithGlossary):
 
     source: Source
     target: Target
-    format: Format = Field("text", description="text or html.")
+    format: Annotated[Literal["text", "html"], _TEXT_BY_DEFAULT] = "text"
     alternatives: Annotated[
-        int, BeforeValidator(lambda given: given or 0), AfterValidator(lambda given: min(max(given, 0), 5))
-    ] = Field(0, description="Number of alternative translations of each text, at most 5.")
+        int, BeforeValidator(lambda given: given or 0), AfterValidator(lambda given: max(given, 0))
+    ] = Field(0, le=5, description="Number of alternative translations of each text.")
     confidence: bool = Field(False, description="Whether to add confidences; not in LibreTranslate.")
 
 
@@ -66,7 +66,9 @@ class DeepLRequest(TranslateRequest):
     source: Annotated[Source, BeforeValidator(lambda given: given or "auto")] = Field(
         "auto", validation_alias="source_lang"
     )
-    format: Format = Field("text", validation_alias="tag_handling")
+    format: Annotated[Literal["text", "html", "xml"], _TEXT_BY_DEFAULT] = Field(  # type: ignore[assignment]
+        "text", validation_alias="tag_handling"
+    )
     glossary: str | None = Field("", validation_alias="glossary_id", description="Name of a glossary.")
     split_sentences: Annotated[Literal["0", "1", "nonewlines"], BeforeValidator(_switch)] = Field(
         "1", description="0: only at line breaks; nonewlines: not at line breaks."

@@ -31,6 +31,7 @@ _ABBREVIATION = re.compile(
     r"|\b(?i:als?|apt?o?|bl|qd|lt|fls?|docs?|inc|und?|cx|proc|min)\.\s+(?=\d|[A-Za-z](?:[),]|$)|n\.)"
     r"|(?:^|[.!?…] |\b(?i:o|ao|à|de|do|da|com|por|rei|rainha) |(?<![A-Z] )\b(?i:a|e|em) )"
     r"(?:D\.\s+|[A-Z]\.\s+(?=[A-ZÀ-Þ][a-zà-ÿ]{2}))"  # D. Maria, J. Silva, not vitamin D
+    r"|\b(?i:jan|fev|mar|abr|mai|jun|jul|ago|set|out|nov|dez)\.\s+(?=(?:de )?\d{4})"
     r"|\b(?:Ltda|Cia|[ad]\.\s?C)\.\s+(?=[a-zà-ÿ(]|Ltda\b)"
 )
 """Portuguese abbreviations within a sentence, where sentencex ends it."""
@@ -38,12 +39,12 @@ _FENCE = re.compile(r" {0,3}```[^`]*$")
 """The first or last line of a code fence."""
 _ROMAN = "(?:x{1,3}|x{0,3}(?:ix|iv|v?i{1,3}|v))"
 _LABEL = re.compile(
-    rf"(?:\(?(?:[A-Za-z]|(?i:{_ROMAN}))\)|(?:[a-h]|{_ROMAN}|(?=[IVX]{{2}})(?i:{_ROMAN}))\.|[*•]|#{{1,6}})"
-    r"(?:\s+(?=\S)|\Z)"
+    rf"(?:\(?(?:[A-Za-z]|(?i:{_ROMAN}))\)|(?:[a-h]|{_ROMAN}|(?=[IVX]{{2}})(?i:{_ROMAN}))\.|[*•]|#{{1,6}}"
+    r"|[IVX]{1,4} [-–—])(?:\s+(?=\S)|\Z)"
 )
-"""Of a list or heading: a), iii), (IV), ii., XII., not D. or V., which begin names and titles."""
-_BAR = re.compile(r"((?<!\S)·(?!\S)|(?<!\|)\|(?!\|))(?![^()]*\))")
-"""Between cells, not in ``P(a | b)``."""
+"""Of a list or heading: a), iii), (IV), ii., XII., V -, not D. or V., which begin names and titles."""
+_BAR = re.compile(r"((?<!\S)(?:[·→➔➜⇒]|[-=]>|/\*{1,2}|\*/|<!--|-->)(?!\S)|(?<!\|)\|(?!\|))(?![^()]*\))")
+"""Between cells, not in ``P(a | b)``, or around a comment."""
 _STEP = re.compile(r"(?<!\S)(>)(?!\S)")
 _ARROW = re.compile(r"(?<!\S)([»›«‹])(?!\S)")
 _QUOTATION = re.compile("«.*»|‹.*›", re.DOTALL)
@@ -324,7 +325,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _cells(line: str) -> list[str]:
-    """What tabs, wide spaces, bars, middle dots, several ``>`` or arrows separate, and those; else the line.
+    """What tabs, wide spaces, bars, arrows, several ``>`` or marks of comments separate, and those.
 
     A ``»`` between spaces is an arrow, as in ``Ficheiro » Guardar``, where no quotation is.
     """

@@ -167,6 +167,20 @@ def test_of_strings_line_ends_stay_and_none_is_added_between_elements() -> None:
 
 @pytest.mark.parametrize(
     ("name", "source"),
+    [
+        ("a.json", '["<0>os termos</0> e <1><0>a lei</0></1> <2/>"]'),
+        ("a.yaml", "- <0>os termos</0> e <1><0>a lei</0></1> <2/>\n"),
+        ("a.po", 'msgid "<0>os termos</0> e <1><0>a lei</0></1> <2/>"\nmsgstr ""\n'),
+    ],
+)
+def test_names_of_tags_in_strings_may_be_numbers(name: str, source: str) -> None:
+    assert texts_of(name, source) == ["os termos e a lei "]
+    assert "<0>OS TERMOS</0> E <1><0>A LEI</0></1> <2/>" in upper_case(name, source)
+    assert texts_of("a.json", '["se a<5 e b>3"]') == ["se a<5 e b>3"]
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
     [("a.json", '["MB&nbsp;Way"]'), ("a.md", "MB&nbsp;Way"), ("a.yaml", "- MB&nbsp;Way\n")],
 )
 def test_an_entity_of_a_no_break_space_is_read_as_one(name: str, source: str) -> None:

@@ -311,6 +311,8 @@ def test_the_label_of_a_list_is_no_word(label: str) -> None:
         ("O rio P(a | b) e P(a · b) viu", ["O rio P(a | b) e P(a · b) viu"]),
         ("um || dois", ["um || dois"]),
         ("Nome · Rio 3·5", ["Nome", "·", "Rio 3·5"]),
+        ("Rede → Rio -> Sons", ["Rede", "→", "Rio", "->", "Sons"]),
+        ("/* um gato */", ["/*", "um gato", "*/"]),
         ("veja `a | b | c` e `x\ty`", ["veja `a | b | c` e `x y`"]),
         ("Vá a Rede > Sons > Rio", ["Vá a Rede", ">", "Sons", ">", "Rio"]),
         ("> um gato", ["> um gato"]),

@@ -54,7 +54,7 @@ async def translate(request: Request, service: SharedService) -> dict[str, list[
         inline=body.non_splitting_tags,
         has_outline=body.outline_detection,
     )
-    options = TextOptions(roles, body.split_sentences != "0")
+    options = TextOptions(roles if body.format == "xml" else None, body.split_sentences != "0")
     texts, answer = await translate_texts(request, service, body, options)
     detected = [detection.language for detection in answer.get("detectedLanguage", [])]
     if not detected:

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Request, Response
 
 from ptenmt.data.text import language_name
 from ptenmt.documents import FORMATS, Document, read_document, translated_name
-from ptenmt.documents.html import Html, xml_roles
+from ptenmt.documents.html import Html
 from ptenmt.server import schemas
 from ptenmt.server.glossaries import StoredGlossary
 from ptenmt.server.limits import Refusal
@@ -110,8 +110,8 @@ def _texts_of(request: Request, service: Service, body: schemas.DetectRequest) -
 class TextOptions:
     """How the texts of a request are translated."""
 
-    xml_roles: Callable[[Any], dict[Any, str]] = xml_roles
-    """The function for the role of each node of XML."""
+    xml_roles: Callable[[Any], dict[Any, str]] | None = None
+    """The function for the role of each node of XML; None for HTML."""
     split_sentences: bool = True
     """Whether lines are split into sentences."""
     glossary: StoredGlossary | None = None
@@ -202,8 +202,7 @@ def _translate(
 def _read_text(service: Service, body: schemas.TranslateRequest, options: TextOptions, source: str) -> _Text:
     if body.format == "text":
         return _Text(source, None, [[(source, ())]])
-    roles = options.xml_roles if body.format == "xml" else None
-    markup = Html(source, _languages(service, body), roles=roles)
+    markup = Html(source, _languages(service, body), roles=options.xml_roles)
     return _Text(source, markup, markup.texts)
 
 

@@ -34,7 +34,7 @@ _SPELLED_SIGNS = ("No", "Sm", "Sc", "Sk")
 """Unicode's categories of numerals such as ½, of mathematical signs, of currencies, and of ^."""
 _SHORT_NUMBER = re.compile(r"(?:R\$ ?)?\d{1,4}(?:,\d\d?)?(?: ?[€%])?")
 """A short number, which models read better than a placeholder between a verb and its object."""
-_SCORE = re.compile(r"\d\d?[-–]\d\d?(?= [A-ZÀ-Þ])")
+_SCORE = re.compile(r"\d{1,3}(?:[-–]| ?x ?)\d{1,3}(?= [A-ZÀ-Þ])")
 """The score of two teams, which models with a placeholder between them exchange."""
 _NUMBER_OR_CODE = re.compile(f"{CODE}|{SIZE}|{NUMBER}")
 _TAG = re.compile(r"<(?P<begin>[A-Za-z][\w-]*).*>|</(?P<end>[A-Za-z][\w-]*)>")

@@ -76,6 +76,16 @@ _DATE = re.compile(
     rf" de ({'|'.join(_MONTHS)})(?: de (\d{{4}}))?(?!\w)",
     re.I,
 )
+_SHORT_MONTHS = {
+    **{"jan": "Jan", "fev": "Feb", "mar": "Mar", "abr": "Apr", "mai": "May", "jun": "Jun"},
+    **{"jul": "Jul", "ago": "Aug", "set": "Sep", "out": "Oct", "nov": "Nov", "dez": "Dec"},
+}
+_SHORT_DATE = re.compile(
+    rf"(?<![\w.,:/–-])(?:(\d\d?)( de |[ /-]))?({'|'.join(_SHORT_MONTHS)})"
+    r"(\.? de |\. ?|(?<=\d.{4}) |[/-])(\d{4}|(?<=/)\d\d)(?!\w|[.,/-]\d)",
+    re.I,
+)
+"""14 fev. 2023, 15-MAR-2024, jan/20; not *mar 2000*."""
 _WEEKDAYS = {"2": "Monday", "3": "Tuesday", "4": "Wednesday", "5": "Thursday", "6": "Friday"}
 _FEIRA = r"[ -]feira(?!\w)(?! (?:internacional|nacional|anual|d[eoa]s?(?! manhã| semana)))"
 """Not *3.ª Feira do Livro*."""
@@ -91,6 +101,18 @@ _DECADES = re.compile(
 _HUNDREDS = re.compile(rf" e \d{{1,3}}(?![\d.,]|{_SPACE}{_SCALE_WORD})")
 """After *mil*: part of the same number, or another one."""
 _MEASURE = re.compile(rf"({SIZE}|{NUMBER}){_SPACE}({_OTHER_UNITS}|{_LENGTHS_AND_WEIGHTS})(?![\w'’-])")
+_CELSIUS = re.compile(r"(?<![\w.,])([-−]?\d+(?:,\d+)?)º([CF])(?!\w)")
+_PER = {
+    **{"unidade": "unit", "un": "unit", "pessoa": "person", "hora": "hour", "dia": "day", "noite": "night"},
+    **{"semana": "week", "mês": "month", "mes": "month", "ano": "year"},
+}
+_RATE = re.compile(rf"({NUMBER}) ?/ ?({'|'.join(_PER)}|kg|g|l|kWh|h|m[²2])(?!\.?\w)")
+_ABBREVIATED = re.compile(r"(?<![\w.,])((?:(?:R|US)?\$ ?|[€£])?\d+(?:[.,]\d+)*)([MKB] ?[€$]?)(?!\w)")
+"""2,5M, R$ 3M, 1.500M€."""
+_RANGE = re.compile(rf"(?:\b(de) )?({NUMBER}) a ({NUMBER}(?<=[€$%‰]))", re.I)
+"""5 a 10 €: models with placeholders exchange the numbers with the words around."""
+_LETTERED_ORDINAL = re.compile(r"(?<![\w.,/-])(\d{1,3})[ao](?= [a-zà-ÿ]{3})")
+_OF_ALL = re.compile(r"\b(?i:página|passo|etapa|parte|questão|resultados?) (\d+(?:[-–]\d+)?) de (\d+)\b")
 _HOUR = re.compile(
     r"(?<![\w.,:/])([01]?\d|2[0-3]) ?h(?:([0-5]\d)(m(?:in)?)?)?(?!\w)"
     r"(?: da (manhã|tarde|noite|madrugada)\b(?! seguinte))?",
@@ -202,6 +224,11 @@ def _times(text: str) -> Iterator[Quantity]:
         before, day, month, year = match.groups()
         date = " ".join(filter(None, [str(int(day)), _MONTHS[month.lower()], year]))
         yield Quantity(*match.span(), _after("on", before, date), is_readable=True)
+    for match in _SHORT_DATE.finditer(text):
+        day, after_day, month, after_month, year = match.groups()
+        parts = [day or "", after_day or "", _SHORT_MONTHS[month.lower()], after_month, year]
+        date = "".join(part if part.isalnum() or part in "/-" else " " for part in parts)
+        yield Quantity(*match.span(), date)
     for match in _WEEKDAY.finditer(text):
         yield Quantity(*match.span(), _after("on", match[1], _WEEKDAYS[match[2]]), is_readable=True)
     for match in _DECADES.finditer(text):
@@ -221,12 +248,35 @@ def _after(preposition: str, typed: str | None, time: str) -> str:
 def _all_quantities(text: str, in_capitals: bool) -> Iterator[Quantity]:
     yield from _amounts(text)
     yield from _times(text)
-    for match in _MEASURE.finditer(text):
-        yield Quantity(*match.span(), f"{in_notation(match[1], _LANGUAGES)} {match[2].replace('º', '°')}")
+    yield from _measures(text)
+    yield from _ordinals(text)
     for match in _IDENTIFIED.finditer(text):
         yield Quantity(*match.span(1), match[1])
+    for match in _OF_ALL.finditer(text):
+        yield Quantity(match.start(1), match.end(), f"{match[1]} of {match[2]}")
+    for match in (_REGNAL_IN_CAPITALS if in_capitals else _REGNAL).finditer(text):
+        yield Quantity(*match.span(), match[0])
+
+
+def _measures(text: str) -> Iterator[Quantity]:
+    for match in _MEASURE.finditer(text):
+        yield Quantity(*match.span(), f"{in_notation(match[1], _LANGUAGES)} {match[2].replace('º', '°')}")
+    for match in _CELSIUS.finditer(text):
+        yield Quantity(*match.span(), f"{in_notation(match[1], _LANGUAGES)}°{match[2]}")
+    for match in _RATE.finditer(text):
+        yield Quantity(*match.span(), f"{in_notation(match[1], _LANGUAGES)}/{_PER.get(match[2], match[2])}")
+    for match in _ABBREVIATED.finditer(text):
+        yield Quantity(*match.span(), in_notation(match[1], _LANGUAGES) + match[2])
+    for match in _RANGE.finditer(text):
+        numbers = (in_notation(number, _LANGUAGES) for number in match.group(2, 3))
+        yield Quantity(*match.span(), _after("from", match[1], " to ".join(numbers)))
+
+
+def _ordinals(text: str) -> Iterator[Quantity]:
     for match in _NUMBERED.finditer(text):
         yield Quantity(*match.span(), f"No. {in_notation(match[1], _LANGUAGES)}")
+    for match in _LETTERED_ORDINAL.finditer(text):
+        yield Quantity(*match.span(), _ordinal(match[1]))
     for match in _CENTURY.finditer(text):
         era = {None: "", "a": " BC", "d": " AD"}[match[2] and match[2].lower()]
         yield Quantity(*match.span(), f"{_ordinal(match[1])} century{era}")
@@ -234,8 +284,6 @@ def _all_quantities(text: str, in_capitals: bool) -> Iterator[Quantity]:
         for match in re.finditer(_ROMAN, centuries[0]):
             begin, end = (centuries.start() + place for place in match.span())
             yield Quantity(begin, end, _ordinal(match[0]))
-    for match in (_REGNAL_IN_CAPITALS if in_capitals else _REGNAL).finditer(text):
-        yield Quantity(*match.span(), match[0])
 
 
 def _scaled(number: str, scale: str) -> str:
