@@ -46,7 +46,8 @@ class Capitals(Safeguard):
         self._frequent, of_target = map(frequent_words, config.data.languages)
         function_words = "|".join(sorted(word.upper() for word in of_target - _IN_NAMES)) or "(?!)"
         self._before_acronym = re.compile(
-            rf"(?<!{_CAPITAL} )\b(?:(?:{function_words}) )+(?={_CAPITAL}{{2}}|(?<=\w\w )[\d{''.join(PLACEHOLDERS)}])"
+            rf"(?<!{_CAPITAL} )\b(?:(?:{function_words}) )+"
+            rf"(?={_CAPITAL}{{2}}|(?<=\w\w )[\d{''.join(PLACEHOLDERS)}])"
         )
 
     def before(self, sentence: Sentence) -> None:
