@@ -218,8 +218,8 @@ class _HtmlUnit(TranslationUnit):
             if role != "inline" and self._end == " ":
                 self._after_space.add(inner[-1])
             if role == "inline":
-                is_part = node.tag == "sup" and len(node) == 0 and self._is_ordinal(node.text or "")
-                self._add_text(node.text, path if is_part else inner)
+                ordinal = self._ordinal(node.text or "") if node.tag == "sup" and len(node) == 0 else ""
+                self._add_text(ordinal or node.text, path if ordinal else inner)
                 for child in node:
                     self._add(child, inner)
             self._put_empty(inner)

@@ -114,7 +114,7 @@ def moved(sentences: Sequence[MarkedSentence], alignments: Iterator[Alignment]) 
 
     In each sentence an element contains consecutive words, those aligned to its own as far as possible,
     inside the element around it and beside its siblings; each has one, if there are enough. Empty elements,
-    and those for which there is no word, stand between words.
+    and those for which there is no word, stand between words, and beside the entity that they touched.
 
     Args:
         sentences: Of the text.
@@ -178,12 +178,19 @@ def _moved(fragments: Sequence[Fragment], text: str, alignment: Alignment) -> li
     gaps = _Gaps(elements_of_words, partial(gap_votes, rows, columns, weights))
     placed = {element for elements in elements_of_words for element in elements}
     ends = [end for _, end in source_words]
+    entities = [
+        (row, *source_words[column])
+        for row, column in enumerate(links)
+        if column is not None and entity_pattern().fullmatch(columns[column])
+    ]
+    beside = {begin: row for row, begin, _ in entities} | {end: row + 1 for row, _, end in entities}
     for (part, elements), begin in zip(fragments, begins, strict=False):
         if not (part and placed.issuperset(elements)):
             place = begin + len(part) - len(part.lstrip())
             num_placed = next((depth for depth, element in enumerate(elements) if element not in placed), 0)
             follows = place > 0 and not source[place - 1].isspace()
-            gaps.add(elements, num_placed, bisect_right(ends, place), follows=follows)
+            position = bisect_right(ends, place)
+            gaps.add(elements, num_placed, position, follows=follows, wanted=beside.get(place))
     in_target: list[Fragment] = []
     last_end = 0
     for row, ((begin, end), elements) in enumerate(zip(target_words, elements_of_words, strict=True)):
@@ -300,14 +307,17 @@ class _Gaps:
         self._gaps: dict[Elements, int] = {}
         self._elements: dict[int, list[tuple[bool, Elements]]] = defaultdict(list)
 
-    def add(self, elements: Elements, num_placed: int, position: int, *, follows: bool) -> None:
+    def add(
+        self, elements: Elements, num_placed: int, position: int, *, follows: bool, wanted: int | None
+    ) -> None:
         """Add the last of some elements, of which ``num_placed`` have words; the others stay around it.
 
-        It stands after ``position`` source words, and ``follows`` one without a space between.
+        It stands after ``position`` source words, and ``follows`` one without a space between; if it can, in
+        the gap that is ``wanted``.
         """
         outermost = elements[: num_placed + 1]
         if outermost not in self._gaps:
-            self._gaps[outermost] = self._gap(position, elements[:num_placed], follows)
+            self._gaps[outermost] = self._gap(position, elements[:num_placed], follows, wanted)
         self._elements[self._gaps[outermost]].append((follows, elements))
 
     def fragments(self, row: int, space: str) -> list[Fragment]:
@@ -325,8 +335,8 @@ class _Gaps:
         )
         return [*empty_before, (space, ()), *empty_after]
 
-    def _gap(self, position: int, parent: Elements, follows: bool) -> int:
-        """The gap inside the parent that most words vote for."""
+    def _gap(self, position: int, parent: Elements, follows: bool, wanted: int | None) -> int:
+        """The gap inside the parent that is wanted, else the one that most words vote for."""
         totals = self._votes(position)
         allowed = [
             row
@@ -334,6 +344,8 @@ class _Gaps:
             if num_shared(left, right) <= len(parent)
             and parent in (left[: len(parent)], right[: len(parent)])
         ]
+        if wanted in allowed:
+            return wanted
         return max(reversed(allowed) if follows else allowed, key=totals.__getitem__)
 
 

@@ -109,6 +109,8 @@ def moved(source: str, target: str, *links: Sequence[int | None]) -> str:
         ("<a>o <b>cão</b></a> <c>gato</c>", "cat", [2], "<a><b></b></a><c>cat</c>"),
         ("<a>o</a> gato", "", [], "<a></a>"),
         ("um<a>,</a> dois", "one two", [0, 2], "one<a></a> two"),
+        ("abra {n}<a></a>{m} já", "open {n}{m} now", [0, 1, 2, 3, 1, 2, 3, 7], "open {n}<a></a>{m} now"),
+        ("<a></a>{n}<b></b>{m}<c></c>", "{m} {n}", [4, 5, 6, 1, 2, 3], "{m}<c></c> <a></a>{n}<b></b>"),
     ],
 )
 def test_spans_stand_at_linked_words(
