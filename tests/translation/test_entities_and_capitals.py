@@ -229,6 +229,7 @@ def test_capitals_are_translated_in_their_usual_case_and_given_back(make) -> Non
         ("O Gato Não Tem Tempo", "O Cat Não Tem Time", "O gato não tem tempo"),
         ("Eu Vi O Gato", "Eu Vi O Cat", "Eu vi o gato"),
         ("Há Zelosos Gatos Aqui", "Há Zelosos Cats Aqui", "Há zelosos gatos aqui"),
+        ("O Gato da TAP Não Tem Tempo", "O Cat Da TAP Não Tem Time", "O gato da TAP não tem tempo"),
         ("O gato NÃO tem tempo.", "O cat NÃO tem time.", "O gato não tem tempo."),
         ("O GATO NÃO VIU HTTPS://A.PT/X {Nome}.", "O CAT NÃO VIU HTTPS://A.PT/X {Nome}.", None),
         ("O GATO TP123 NÃO TEM TEMPO", "O CAT TP123 NÃO TEM TIME", "O gato TP123 não tem tempo"),
@@ -261,6 +262,9 @@ def test_capitals_are_translated_in_their_usual_case_and_given_back(make) -> Non
             "Maria Pereira Carvalho",
             "Banco Espírito Santo",
             "Ministério da Economia e Mar",
+            "Moro em São Paulo.",
+            "Ela tem o Programa Mais Gatos.",
+            "Banco Maria, S.A., NIPC",
         ),
     ],
 )
@@ -326,6 +330,8 @@ def test_words_with_letters_that_the_model_does_not_spell_stay(make, share) -> N
         ("A OMS e a UE.", "The WHO EU.", "The WHO EU."),
         ("A OMS e a UE.", "WHO and A EU.", "WHO and a EU."),
         ("Eu vi PROIBIDO FUMAR.", "I saw DO NOT SMOKE.", "I saw DO NOT SMOKE."),
+        ("A GNR", "THE GNR", "The GNR"),
+        ("O 25 de Abril de 1974", "THE 25 April 1974", "The 25 April 1974"),
     ],
 )
 def test_capitals_of_an_acronym_do_not_spread(make, typed: str, written: str, right: str) -> None:
@@ -361,6 +367,8 @@ def test_quantities_keep_their_size_in_capitals_and_in_titles(make) -> None:
         ("ELA TEM 3 BILIÕES DE EUROS.", "ELA TEM 3 TRILLION EUROS."),
         ("ELA VÊ O GATO ÀS 20H45.", "ELA VÊ O GATO ÀS 20:45."),
         ("Ela Tem 3 Mil Milhões De Euros", "Ela Tem 3 Billion Euros"),
+        ("N.º 00045 e o gato", "No. 00045 e o gato"),
+        ("N.º 00045", "No. 00045"),
         ("Ela tem 1200 euros em 3 de junho.", "Ela tem 1200 euros on 3 June."),
     ]:
         assert translate(make(WITH, lambda text: [text]), text).text == written
