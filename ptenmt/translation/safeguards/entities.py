@@ -151,7 +151,7 @@ class Entities(Safeguard):
         return replace(rival, is_retried=True)
 
     def _masked(self, sentence: Sentence) -> Sentence:
-        """The sentence with placeholders for the numbers that were read as typed, as long as there are any."""
+        """The sentence with placeholders for the numbers that were read as typed, while there are any."""
         used = {span.source for span in sentence.spans}
         free = iter([symbol for symbol in PLACEHOLDERS if symbol not in used])
         spans = [
