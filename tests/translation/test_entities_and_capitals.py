@@ -332,6 +332,7 @@ def test_words_with_letters_that_the_model_does_not_spell_stay(make, share) -> N
         ("A OMS e a UE.", "WHO and A EU.", "WHO and a EU."),
         ("Eu vi PROIBIDO FUMAR.", "I saw DO NOT SMOKE.", "I saw DO NOT SMOKE."),
         ("A GNR", "THE GNR", "The GNR"),
+        ("A TAP S.A. e a EDP S.A. voam.", "THE TAP S.A. and EDP S.A. fly.", "The TAP S.A. and EDP S.A. fly."),
         ("O 25 de Abril de 1974", "THE 25 April 1974", "The 25 April 1974"),
     ],
 )
