@@ -158,7 +158,8 @@ class Html:
                 node.text = node.text or ("" if has_end_tag else None)  # <x></x> or <x/>
                 if self._is_xhtml and node.tag[0] != "{":
                     node.tag = _XHTML + node.tag
-        return str(etree.tostring(tree, method=self._method, encoding="unicode"))
+        written = str(etree.tostring(tree, method=self._method, encoding="unicode"))
+        return written.replace("<wbr></wbr>", "<wbr>")
 
 
 class _HtmlUnit(TranslationUnit):
@@ -309,7 +310,10 @@ def _parsed(source: str) -> _Element:
         raise DocumentError("the HTML is nested too deeply", is_too_large=True)
     if root is None:  # a document type alone has no root
         return etree.Element("html")
-    etree.strip_tags(root, "wbr")  # to libxml2 the text after it is inside
+    for node in [*root.iter("wbr")]:  # to libxml2 what follows it is inside
+        node.addprevious(node.makeelement("wbr", node.attrib))
+        node.tag = "after-wbr"
+    etree.strip_tags(root, "after-wbr")
     return root
 
 

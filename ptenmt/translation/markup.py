@@ -23,6 +23,8 @@ Elements = tuple[int, ...]
 """The numbers of the elements around a part of a text, outermost first; they increase in the text."""
 Fragment = tuple[str, Elements]
 """A part of a text, and the elements around it; the text of an empty element, such as an image, is empty."""
+_SWAPPED = str.maketrans(",.", ".,")
+"""Writes the numbers of one language as the other does."""
 
 
 class MarkedSentence(NamedTuple):
@@ -162,11 +164,13 @@ def _moved(fragments: Sequence[Fragment], text: str, alignment: Alignment) -> li
     begins = list(accumulate((len(part) for part, _ in fragments), initial=0))
     cuts = sorted({*begins})
     elements_at = [elements for part, elements in fragments for _ in part]
-    # A word with an element's boundary inside, as in H2O, is split, also where it stands in the translation.
+    # A word with an element's boundary inside, as in H2O, is split, also where it or, of a number, what it is
+    # in the other notation stands in the translation.
     inner = {
         source[begin:end]: [cut - begin for cut in cuts[bisect_right(cuts, begin) : bisect_left(cuts, end)]]
         for begin, end in _words(source)
     }
+    inner = {word.translate(_SWAPPED): cuts for word, cuts in inner.items()} | inner
     source_words, target_words = _split(source, inner), _split(text, inner)
     columns = [source[slice(*word)] for word in source_words]
     rows = [text[slice(*word)] for word in target_words]
@@ -178,12 +182,10 @@ def _moved(fragments: Sequence[Fragment], text: str, alignment: Alignment) -> li
     gaps = _Gaps(elements_of_words, partial(gap_votes, rows, columns, weights))
     placed = {element for elements in elements_of_words for element in elements}
     ends = [end for _, end in source_words]
-    entities = [
-        (row, *source_words[column])
-        for row, column in enumerate(links)
-        if column is not None and entity_pattern().fullmatch(columns[column])
-    ]
-    beside = {begin: row for row, begin, _ in entities} | {end: row + 1 for row, _, end in entities}
+    ordinary = {word for word in _words(source) if not entity_pattern().fullmatch(source[slice(*word)])}
+    linked = [(row, source_words[column]) for row, column in enumerate(links) if column is not None]
+    others = [(row, *word) for row, word in linked if word not in ordinary]  # entities and parts of words
+    beside = {begin: row for row, begin, _ in others} | {end: row + 1 for row, _, end in others}
     for (part, elements), begin in zip(fragments, begins, strict=False):
         if not (part and placed.issuperset(elements)):
             place = begin + len(part) - len(part.lstrip())

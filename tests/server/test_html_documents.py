@@ -99,6 +99,7 @@ def test_texts_outside_untranslated_elements_are_found(source: str, texts: list[
         ("<p>um\n  dois</p>\n", "<p>UM DOIS</p>\n"),
         ("um <img> dois<img> três", "UM <img> DOIS<img> TRÊS"),
         ("um <img>?", "UM <img>?"),
+        ("um<wbr>dois <b>t<wbr>rês</b><p>4 a</p>", "UM<wbr>DOIS <b>T<wbr>RÊS</b><p>4 A</p>"),
         ("um <script>if (a < b) c()</script><!-- d -->", "UM <script>if (a < b) c()</script><!-- d -->"),
         ("&lt;img src=x onerror=alert(1)&gt;", "&lt;IMG SRC=X ONERROR=ALERT(1)&gt;"),
         (
@@ -186,7 +187,7 @@ def test_the_language_of_the_translation_is_named(source: str, translated: str) 
         ("a 2.<sup>a</sup> vez", [("a 2.ª", ()), ("", (0,)), (" vez", ())]),
         ("no dia 1<sup>er</sup>", [("no dia 1er", ()), ("", (0,))]),
         ("<i>um <br> dois</i>", [("um \ndois", (0,))]),
-        ("um<!-- x -->a<wbr>b", [("um", ()), ("", (0,)), ("ab", ())]),
+        ("um<!-- x -->a<wbr>b", [("um", ()), ("", (0,)), ("a", ()), ("", (1,)), ("b", ())]),
         ("<x-y>um</x-y> <cite>dois</cite>", [("um", (0,)), (" ", ()), ("dois", (1,))]),
         ("<a href=x><div>um</div></a>", [("um", ())]),
         ("um<img><b>dois</b>", [("um", ()), ("", (0,)), (" dois", (1,))]),

@@ -110,6 +110,8 @@ def moved(source: str, target: str, *links: Sequence[int | None]) -> str:
         ("<a>o</a> gato", "", [], "<a></a>"),
         ("um<a>,</a> dois", "one two", [0, 2], "one<a></a> two"),
         ("abra {n}<a></a>{m} já", "open {n}{m} now", [0, 1, 2, 3, 1, 2, 3, 7], "open {n}<a></a>{m} now"),
+        ("lê /usr/<a></a>bin já", "read /usr/bin now", [0, 1, 2, 3, 4, 5], "read /usr/<a></a>bin now"),
+        ("<a>1.250</a>,50 € já", "1,250.50 € now", [0, 1, 2, 3, 4, 5, 6], "<a>1,250</a>.50 € now"),
         ("<a></a>{n}<b></b>{m}<c></c>", "{m} {n}", [4, 5, 6, 1, 2, 3], "{m}<c></c> <a></a>{n}<b></b>"),
     ],
 )
