@@ -19,7 +19,7 @@ _UNUSUAL_CAPITALS = re.compile(
     rf"{_CAPITAL}[’'-]?{_CAPITAL}|(?:{_CAPITAL}\w*\W+(?:\w{{1,3}}\W+)?){{2}}{_CAPITAL}"
 )
 """Two in a row, or three capitalized words: most sentences have neither."""
-_WORDS_IN_CAPITALS = re.compile(rf"{_CAPITAL}{{2}}\W+{_CAPITAL}(?:{_CAPITAL}|\b)")
+_WORDS_IN_CAPITALS = re.compile(rf"{_CAPITAL}{{2}}\W+{_CAPITAL}(?:{_CAPITAL}|\b(?!\.))")
 """Two or more, of which no acronym is the only cause."""
 _LETTER = re.compile(rf"\W*{_CAPITAL}\b")
 """At the beginning of a text: *A GNR*, *O 25 de Abril*."""
