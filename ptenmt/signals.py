@@ -56,6 +56,7 @@ class ProcessSignals:
         for number in _TERMINATIONS:
             if signal.getsignal(number) is signal.SIG_DFL:
                 signal.signal(number, self._terminate)
+        sys.unraisablehook = self._end_or_report
         atexit.register(self._leave)
 
     @contextmanager
@@ -66,18 +67,17 @@ class ProcessSignals:
             yield
             return
         signal.signal(signal.SIGINT, self._interrupt)
-        hook, sys.unraisablehook = sys.unraisablehook, self._end_or_report
         try:
             yield
         finally:
-            sys.unraisablehook = hook
             signal.signal(signal.SIGINT, outside)
 
-    @staticmethod
-    def _end_or_report(lost: Any) -> None:
-        """End the process on an interrupt that arrives in a callback, e.g. of an import, where it is lost."""
+    def _end_or_report(self, lost: Any) -> None:
+        """End the process on a signal that arrives in a callback or after the command, where it is lost."""
         if issubclass(lost.exc_type, KeyboardInterrupt):
             _interrupt_process(signal.SIGINT, None)
+        if issubclass(lost.exc_type, SystemExit):
+            self._leave()
         sys.__unraisablehook__(lost)
 
     def make_up(self) -> None:
@@ -90,7 +90,8 @@ class ProcessSignals:
         raise KeyboardInterrupt
 
     def _terminate(self, number: int, _frame: Any) -> None:
-        raise SystemExit(128 + number)
+        self.exit_code = 128 + number
+        raise SystemExit(self.exit_code)
 
     def _leave(self) -> None:
         if self.exit_code is None:

@@ -113,20 +113,40 @@ def test_a_library_that_does_not_come_back_holds_nothing_up(stage: str, sent: li
             process.kill()
 
 
-LOST = """
-import signal, weakref
+IN_CALLBACK = """
+import signal, sys, weakref
 from ptenmt.signals import end_process_on_interrupt, process_signals
 class Module: pass
 end_process_on_interrupt()
+process_signals.install()
 with process_signals.interruptible():
     module = Module()
-    reference = weakref.ref(module, lambda _: signal.raise_signal(signal.SIGINT))
+    reference = weakref.ref(module, lambda _: signal.raise_signal(int(sys.argv[1])))
     del module
     print("went on")
 """
+AT_EXIT = """
+import os, signal, sys, threading, time
+from ptenmt.signals import process_signals
+process_signals.install()
+def end():
+    threading.main_thread().join()
+    os.kill(os.getpid(), int(sys.argv[1]))
+    time.sleep(600)
+threading.Thread(target=end).start()
+"""
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
-def test_an_interrupt_in_a_callback_is_not_lost() -> None:
-    done = subprocess.run([sys.executable, "-c", LOST], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no signal to send")
+@pytest.mark.parametrize(
+    ("script", "number", "message"),
+    [
+        (IN_CALLBACK, signal.SIGINT, "interrupted\n"),
+        (IN_CALLBACK, signal.SIGTERM, ""),
+        (AT_EXIT, signal.SIGTERM, ""),
+    ],
+)
+def test_a_signal_in_a_callback_or_at_the_end_is_not_lost(script: str, number: int, message: str) -> None:
+    command = [sys.executable, "-c", script, str(int(number))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", message)

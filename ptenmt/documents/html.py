@@ -158,7 +158,8 @@ class Html:
                 node.text = node.text or ("" if has_end_tag else None)  # <x></x> or <x/>
                 if self._is_xhtml and node.tag[0] != "{":
                     node.tag = _XHTML + node.tag
-        return str(etree.tostring(tree, method=self._method, encoding="unicode"))
+        written = str(etree.tostring(tree, method=self._method, encoding="unicode"))
+        return written.replace("<wbr></wbr>", "<wbr>")
 
 
 class _HtmlUnit(TranslationUnit):
@@ -218,8 +219,8 @@ class _HtmlUnit(TranslationUnit):
             if role != "inline" and self._end == " ":
                 self._after_space.add(inner[-1])
             if role == "inline":
-                is_part = node.tag == "sup" and len(node) == 0 and self._is_ordinal(node.text or "")
-                self._add_text(node.text, path if is_part else inner)
+                ordinal = self._ordinal(node.text or "") if node.tag == "sup" and len(node) == 0 else ""
+                self._add_text(ordinal or node.text, path if ordinal else inner)
                 for child in node:
                     self._add(child, inner)
             self._put_empty(inner)
@@ -309,7 +310,10 @@ def _parsed(source: str) -> _Element:
         raise DocumentError("the HTML is nested too deeply", is_too_large=True)
     if root is None:  # a document type alone has no root
         return etree.Element("html")
-    etree.strip_tags(root, "wbr")  # to libxml2 the text after it is inside
+    for node in [*root.iter("wbr")]:  # to libxml2 what follows it is inside
+        node.addprevious(node.makeelement("wbr", node.attrib))
+        node.tag = "after-wbr"
+    etree.strip_tags(root, "after-wbr")
     return root
 
 

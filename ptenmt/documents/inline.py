@@ -23,6 +23,7 @@ MAX_DEPTH = 16
 POINT, PLACEHOLDER = "", "{}"
 _VOID = re.compile(r"<(?:br|hr|img|input|wbr)\b.*|<.*/>", re.IGNORECASE | re.DOTALL)
 _BEFORE_ORDINAL = re.compile(r"(?:\d|\b[nN])\.?$")
+_ORDINAL_SIGNS = {"o": "º", "a": "ª"}
 _NO_BREAK_ENTITY, _NO_BREAK = "&nbsp;", "\u00a0"
 _NUMBER_IN_BRACES = re.compile(r"\{\d+\}")
 _PLACEHOLDERS = re.compile(r"\{\d+\}|\n")
@@ -216,10 +217,11 @@ class TranslationUnit(ABC):
         self._placeholders.setdefault(name, []).append(element)
         return name
 
-    def _is_ordinal(self, text: str) -> bool:
-        """Whether a superscript is part of the number before it, as in 1.º or n.º."""
+    def _ordinal(self, text: str) -> str:
+        """The sign that a superscript stands for if it is part of the number before it, as in 1.º or n.º."""
         before = self.spans[-1][0] if self.spans else ""
-        return len(text) <= 2 and text.isalpha() and _BEFORE_ORDINAL.search(before) is not None
+        is_part = len(text) <= 2 and text.isalpha() and _BEFORE_ORDINAL.search(before)
+        return _ORDINAL_SIGNS.get(text, text) if is_part else ""
 
     def _write(self, container: Any, spans: Iterable[Fragment]) -> None:
         """Write a translation into an element; placeholders that it lost are at its end."""

@@ -167,7 +167,9 @@ class _RunUnit(TranslationUnit):
             role, properties, inner = self._roles[node], formatting.get(node), path
             if role == "text":
                 text = _joined(node)
-                if properties == default or (_is_superscript(node) and self._is_ordinal(text)):
+                ordinal = self._ordinal(text) if _is_superscript(node) else ""
+                text = ordinal or text
+                if properties == default or ordinal:
                     self._default.setdefault(wrapper, node)
                 elif properties == previous:
                     inner = last

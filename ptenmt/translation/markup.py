@@ -23,6 +23,8 @@ Elements = tuple[int, ...]
 """The numbers of the elements around a part of a text, outermost first; they increase in the text."""
 Fragment = tuple[str, Elements]
 """A part of a text, and the elements around it; the text of an empty element, such as an image, is empty."""
+_SWAPPED = str.maketrans(",.", ".,")
+"""Writes the numbers of one language as the other does."""
 
 
 class MarkedSentence(NamedTuple):
@@ -114,7 +116,7 @@ def moved(sentences: Sequence[MarkedSentence], alignments: Iterator[Alignment]) 
 
     In each sentence an element contains consecutive words, those aligned to its own as far as possible,
     inside the element around it and beside its siblings; each has one, if there are enough. Empty elements,
-    and those for which there is no word, stand between words.
+    and those for which there is no word, stand between words, and beside the entity that they touched.
 
     Args:
         sentences: Of the text.
@@ -162,11 +164,13 @@ def _moved(fragments: Sequence[Fragment], text: str, alignment: Alignment) -> li
     begins = list(accumulate((len(part) for part, _ in fragments), initial=0))
     cuts = sorted({*begins})
     elements_at = [elements for part, elements in fragments for _ in part]
-    # A word with an element's boundary inside, as in H2O, is split, also where it stands in the translation.
+    # A word with an element's boundary inside, as in H2O, is split, also where it or, of a number, what it is
+    # in the other notation stands in the translation.
     inner = {
         source[begin:end]: [cut - begin for cut in cuts[bisect_right(cuts, begin) : bisect_left(cuts, end)]]
         for begin, end in _words(source)
     }
+    inner = {word.translate(_SWAPPED): cuts for word, cuts in inner.items()} | inner
     source_words, target_words = _split(source, inner), _split(text, inner)
     columns = [source[slice(*word)] for word in source_words]
     rows = [text[slice(*word)] for word in target_words]
@@ -178,12 +182,17 @@ def _moved(fragments: Sequence[Fragment], text: str, alignment: Alignment) -> li
     gaps = _Gaps(elements_of_words, partial(gap_votes, rows, columns, weights))
     placed = {element for elements in elements_of_words for element in elements}
     ends = [end for _, end in source_words]
+    ordinary = {word for word in _words(source) if not entity_pattern().fullmatch(source[slice(*word)])}
+    linked = [(row, source_words[column]) for row, column in enumerate(links) if column is not None]
+    others = [(row, *word) for row, word in linked if word not in ordinary]  # entities and parts of words
+    beside = {begin: row for row, begin, _ in others} | {end: row + 1 for row, _, end in others}
     for (part, elements), begin in zip(fragments, begins, strict=False):
         if not (part and placed.issuperset(elements)):
             place = begin + len(part) - len(part.lstrip())
             num_placed = next((depth for depth, element in enumerate(elements) if element not in placed), 0)
             follows = place > 0 and not source[place - 1].isspace()
-            gaps.add(elements, num_placed, bisect_right(ends, place), follows=follows)
+            position = bisect_right(ends, place)
+            gaps.add(elements, num_placed, position, follows=follows, wanted=beside.get(place))
     in_target: list[Fragment] = []
     last_end = 0
     for row, ((begin, end), elements) in enumerate(zip(target_words, elements_of_words, strict=True)):
@@ -300,14 +309,17 @@ class _Gaps:
         self._gaps: dict[Elements, int] = {}
         self._elements: dict[int, list[tuple[bool, Elements]]] = defaultdict(list)
 
-    def add(self, elements: Elements, num_placed: int, position: int, *, follows: bool) -> None:
+    def add(
+        self, elements: Elements, num_placed: int, position: int, *, follows: bool, wanted: int | None
+    ) -> None:
         """Add the last of some elements, of which ``num_placed`` have words; the others stay around it.
 
-        It stands after ``position`` source words, and ``follows`` one without a space between.
+        It stands after ``position`` source words, and ``follows`` one without a space between; if it can, in
+        the gap that is ``wanted``.
         """
         outermost = elements[: num_placed + 1]
         if outermost not in self._gaps:
-            self._gaps[outermost] = self._gap(position, elements[:num_placed], follows)
+            self._gaps[outermost] = self._gap(position, elements[:num_placed], follows, wanted)
         self._elements[self._gaps[outermost]].append((follows, elements))
 
     def fragments(self, row: int, space: str) -> list[Fragment]:
@@ -325,8 +337,8 @@ class _Gaps:
         )
         return [*empty_before, (space, ()), *empty_after]
 
-    def _gap(self, position: int, parent: Elements, follows: bool) -> int:
-        """The gap inside the parent that most words vote for."""
+    def _gap(self, position: int, parent: Elements, follows: bool, wanted: int | None) -> int:
+        """The gap inside the parent that is wanted, else the one that most words vote for."""
         totals = self._votes(position)
         allowed = [
             row
@@ -334,6 +346,8 @@ class _Gaps:
             if num_shared(left, right) <= len(parent)
             and parent in (left[: len(parent)], right[: len(parent)])
         ]
+        if wanted in allowed:
+            return wanted
         return max(reversed(allowed) if follows else allowed, key=totals.__getitem__)
 
 

@@ -192,6 +192,7 @@ def test_lost_placeholders_are_translated_around(make) -> None:
         ("São R$ 5.000.", "São R$ 5,000 5.", "São R$ 5,000."),
         ("São 12.500 e 3,75.", "São 12.500 e 3,75.", "São 12,500 e 3.75."),
         ("Foi às 18h30.", "Foi às 1830.", "Foi às 18:30."),
+        ("Só um é 35.", "Only one is it.", "Só um é 35."),
         ("Subiu 10% em 2019.", "Subiu 10 em 2019.", "Subiu 10% em 2019."),
         ("A COVID-19 não é.", "Not the one.", "A COVID-19 não é."),
         ("A H2O e a COVID-19 e B12.", "A H2 e a CVID 19 e B.", "A H2O e a COVID-19 e B12."),
@@ -229,6 +230,7 @@ def test_capitals_are_translated_in_their_usual_case_and_given_back(make) -> Non
         ("O Gato Não Tem Tempo", "O Cat Não Tem Time", "O gato não tem tempo"),
         ("Eu Vi O Gato", "Eu Vi O Cat", "Eu vi o gato"),
         ("Há Zelosos Gatos Aqui", "Há Zelosos Cats Aqui", "Há zelosos gatos aqui"),
+        ("O Gato da TAP Não Tem Tempo", "O Cat Da TAP Não Tem Time", "O gato da TAP não tem tempo"),
         ("O gato NÃO tem tempo.", "O cat NÃO tem time.", "O gato não tem tempo."),
         ("O GATO NÃO VIU HTTPS://A.PT/X {Nome}.", "O CAT NÃO VIU HTTPS://A.PT/X {Nome}.", None),
         ("O GATO TP123 NÃO TEM TEMPO", "O CAT TP123 NÃO TEM TIME", "O gato TP123 não tem tempo"),
@@ -261,6 +263,9 @@ def test_capitals_are_translated_in_their_usual_case_and_given_back(make) -> Non
             "Maria Pereira Carvalho",
             "Banco Espírito Santo",
             "Ministério da Economia e Mar",
+            "Moro em São Paulo.",
+            "Ela tem o Programa Mais Gatos.",
+            "Banco Maria, S.A., NIPC",
         ),
     ],
 )
@@ -326,6 +331,9 @@ def test_words_with_letters_that_the_model_does_not_spell_stay(make, share) -> N
         ("A OMS e a UE.", "The WHO EU.", "The WHO EU."),
         ("A OMS e a UE.", "WHO and A EU.", "WHO and a EU."),
         ("Eu vi PROIBIDO FUMAR.", "I saw DO NOT SMOKE.", "I saw DO NOT SMOKE."),
+        ("A GNR", "THE GNR", "The GNR"),
+        ("A TAP S.A. e a EDP S.A. voam.", "THE TAP S.A. and EDP S.A. fly.", "The TAP S.A. and EDP S.A. fly."),
+        ("O 25 de Abril de 1974", "THE 25 April 1974", "The 25 April 1974"),
     ],
 )
 def test_capitals_of_an_acronym_do_not_spread(make, typed: str, written: str, right: str) -> None:
@@ -361,10 +369,25 @@ def test_quantities_keep_their_size_in_capitals_and_in_titles(make) -> None:
         ("ELA TEM 3 BILIÕES DE EUROS.", "ELA TEM 3 TRILLION EUROS."),
         ("ELA VÊ O GATO ÀS 20H45.", "ELA VÊ O GATO ÀS 20:45."),
         ("Ela Tem 3 Mil Milhões De Euros", "Ela Tem 3 Billion Euros"),
+        ("N.º 00045 e o gato", "No. 00045 e o gato"),
+        ("N.º 00045", "No. 00045"),
         ("Ela tem 1200 euros em 3 de junho.", "Ela tem 1200 euros on 3 June."),
     ]:
         assert translate(make(WITH, lambda text: [text]), text).text == written
     assert translate(make(WITHOUT, lambda text: [text]), "Ela tem 5 euros.").text == "Ela tem 5 euros."
+
+
+def test_a_number_that_is_lost_as_typed_is_masked(make) -> None:
+    for typed, wrong, right in [
+        ("Ninguém tem os 35 € e 12.345.", "No one has the 35  ON and ❶.", "Ninguém tem os 35 € e 12,345."),
+        ("O dólar vale R$ 5,46.", "The dollar is RDVD 5.46.", "O dólar vale R$ 5.46."),
+    ]:
+        translator = make(WITH, lambda text, wrong=wrong: [wrong if "5" in text else text])
+        translation = translate(translator, typed)
+        assert (translation.text, translation.is_retried) == (right, True)
+        assert len(translator.engine.seen) == 2
+    written = "It costs 5 reais and rises three percent."
+    assert translate(make(WITH, lambda _: [written]), "Custa R$ 5 e sobe 3%.").text == written
 
 
 def test_a_headline_is_read_as_text_if_that_is_more_probable(make) -> None:

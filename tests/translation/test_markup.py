@@ -109,6 +109,15 @@ def moved(source: str, target: str, *links: Sequence[int | None]) -> str:
         ("<a>o <b>cão</b></a> <c>gato</c>", "cat", [2], "<a><b></b></a><c>cat</c>"),
         ("<a>o</a> gato", "", [], "<a></a>"),
         ("um<a>,</a> dois", "one two", [0, 2], "one<a></a> two"),
+        ("abra {n}<a></a>{m} já", "open {n}{m} now", [0, 1, 2, 3, 1, 2, 3, 7], "open {n}<a></a>{m} now"),
+        (
+            "lê /usr/<a></a>bin já",
+            "now read /usr/bin",
+            [5, 0, None, None, None, None],
+            "now read /usr/<a></a>bin",
+        ),
+        ("<a>1.250</a>,50 € já", "1,250.50 € now", [0, 1, 2, 3, 4, 5, 6], "<a>1,250</a>.50 € now"),
+        ("<a></a>{n}<b></b>{m}<c></c>", "{m} {n}", [4, 5, 6, 1, 2, 3], "{m}<c></c> <a></a>{n}<b></b>"),
     ],
 )
 def test_spans_stand_at_linked_words(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ptenmt.config import Config
 from ptenmt.data.augmentation import capitalized
-from ptenmt.data.placeholders import find_entities
+from ptenmt.data.placeholders import PLACEHOLDERS, find_entities
 from ptenmt.data.text import frequent_words, lowers_typed
 from ptenmt.tokenizers import UNK, Tokenizer
 from ptenmt.tokenizers.words import word_pattern
@@ -19,8 +19,10 @@ _UNUSUAL_CAPITALS = re.compile(
     rf"{_CAPITAL}[’'-]?{_CAPITAL}|(?:{_CAPITAL}\w*\W+(?:\w{{1,3}}\W+)?){{2}}{_CAPITAL}"
 )
 """Two in a row, or three capitalized words: most sentences have neither."""
-_WORDS_IN_CAPITALS = re.compile(rf"{_CAPITAL}{{2}}\W+{_CAPITAL}(?:{_CAPITAL}|\b)")
+_WORDS_IN_CAPITALS = re.compile(rf"{_CAPITAL}{{2}}\W+{_CAPITAL}(?:{_CAPITAL}|\b(?!\.))")
 """Two or more, of which no acronym is the only cause."""
+_LETTER = re.compile(rf"\W*{_CAPITAL}\b")
+"""At the beginning of a text: *A GNR*, *O 25 de Abril*."""
 _LONG_WORD = 3
 """Letters; in titles shorter words may be in lower case."""
 _MIN_TITLE_WORDS = 3
@@ -28,6 +30,8 @@ _MOST_ACRONYMS = 4
 _ACRONYM = re.compile("[A-Z]{2,4}")
 _IN_NAMES = frozenset(["i", "it", "me", "who"])
 """Function words that are acronyms, too."""
+_NO_TITLE = frozenset(["a", "e", "nossa", "são", "todos"])
+"""Function words that are written with a capital in names and as letters: *São Paulo*, *vitamina A*."""
 
 
 class Capitals(Safeguard):
@@ -41,7 +45,10 @@ class Capitals(Safeguard):
         self._greedy = Search(replace(config.decoding, beam_size=1, num_hypotheses=1), with_scores=True)
         self._frequent, of_target = map(frequent_words, config.data.languages)
         function_words = "|".join(sorted(word.upper() for word in of_target - _IN_NAMES)) or "(?!)"
-        self._before_acronym = re.compile(rf"(?<!{_CAPITAL} )\b(?:(?:{function_words}) )+(?={_CAPITAL}{{2}})")
+        self._before_acronym = re.compile(
+            rf"(?<!{_CAPITAL} )\b(?:(?:{function_words}) )+"
+            rf"(?={_CAPITAL}{{2}}|(?<=\w\w )[\d{''.join(PLACEHOLDERS)}])"
+        )
 
     def before(self, sentence: Sentence) -> None:
         """Give a sentence in unusual capitals spans in ordinary casing, one for each word.
@@ -61,7 +68,8 @@ class Capitals(Safeguard):
             self._is_cased and sentence.original.isupper() and _UNUSUAL_CAPITALS.search(sentence.original)
         ):
             return None
-        if sentence.target_prefix or self._is_sampled:
+        words = [word[0] for word in _words(sentence.original, sentence.spans) if len(word[0]) > 1]
+        if sentence.target_prefix or self._is_sampled or self._are_acronyms(words):
             return None
         spans, case = self._spans(sentence, is_text=True)
         if (spans, case) == (sentence.spans, sentence.case):
@@ -74,18 +82,21 @@ class Capitals(Safeguard):
         return sentence if rival is None else preferred(rival, sentence, self._usual)
 
     def _has_only_acronyms(self, sentence: Sentence) -> bool:
-        """Whether all words of a sentence are short, without accents, and unusual in lower case.
+        """Whether all words of a sentence are acronyms."""
+        if sentence.target_prefix or any(span.is_term for span in sentence.spans):
+            return False
+        return self._are_acronyms([word[0] for word in _words(sentence.original, sentence.spans)])
+
+    def _are_acronyms(self, words: Sequence[str]) -> bool:
+        """Whether all words are short, without accents, and unusual in lower case.
 
         That is, several tokens; for four letters, as many as in capitals or more: *NATO*, not *LAGO*.
         """
-        words = [word[0] for word in _words(sentence.original, sentence.spans)]
-        if sentence.target_prefix or not words or any(span.is_term for span in sentence.spans):
-            return False
         lower = [word.lower() for word in words]
         if not all(map(_ACRONYM.fullmatch, words)) or not self._frequent.isdisjoint(lower):
             return False
         encoded = zip(words, self._tokenizer.encode(words), self._tokenizer.encode(lower), strict=True)
-        return all(
+        return bool(words) and all(
             UNK in in_lower
             or (len(in_lower) > 1 and (len(word) <= _LONG_WORD or len(typed) <= len(in_lower)))
             for word, typed, in_lower in encoded
@@ -120,7 +131,8 @@ class Capitals(Safeguard):
         if sentence.case == "title":
             return capitalized(text)
         is_free = self._is_cased and not sentence.target_prefix
-        if not is_free or text.isupper() or _WORDS_IN_CAPITALS.search(sentence.original):
+        is_word = text.isupper() and not _LETTER.match(sentence.original)
+        if not is_free or is_word or _WORDS_IN_CAPITALS.search(sentence.original):
             return text
 
         def lowered(words: re.Match[str]) -> str:
@@ -139,6 +151,8 @@ class Capitals(Safeguard):
         words = _words(sentence, entities)
         case, has_frequent_words = self._case_of(words)
         first = words[0] if words else None
+        if case == "title":
+            words = [word for word in words if not self._is_acronym(word[0])]
         if case:
             forms = list(self._forms([word[0] for word in words], is_text or has_frequent_words))
         else:
@@ -160,14 +174,27 @@ class Capitals(Safeguard):
     def _case_of(self, words: Sequence[re.Match[str]]) -> tuple[Case | None, bool]:
         """The capitals of a sentence, by its words, and whether these are text rather than acronyms."""
         long = [word for word in words if len(word[0]) >= _LONG_WORD]
-        is_text = any(word[0].lower() in self._frequent and word[0][0].isupper() for word in words[1:])
-        if all(word[0].isupper() for word in words):
-            return "upper", is_text or len(words) > _MOST_ACRONYMS
-        is_title = is_text and any(
-            len(some) >= _MIN_TITLE_WORDS and all(word[0][0].isupper() for word in some)
-            for some in (words, long)
+        function_words = [
+            word[0].lower()
+            for word in words[1:]
+            if word[0].lower() in self._frequent
+            and word[0][0].isupper()
+            and word.string[word.start() - 1] != "."
+        ]
+        if any(len(word[0]) > 1 for word in words) and all(word[0].isupper() for word in words):
+            return "upper", bool(function_words) or len(words) > _MOST_ACRONYMS
+        num_shown = len({*function_words} - _NO_TITLE)
+        is_title = any(
+            num_shown >= least
+            and len(some) >= _MIN_TITLE_WORDS
+            and all(word[0][0].isupper() for word in some)
+            for least, some in ((1, words), (2, long))
         )
-        return ("title" if is_title else None), is_text
+        return ("title" if is_title else None), bool(function_words)
+
+    def _is_acronym(self, word: str) -> bool:
+        """Whether a word of a title is an acronym, which keeps its capitals."""
+        return len(word) > 1 and word.isupper() and word.lower() not in self._frequent
 
     def _forms(self, words: Sequence[str], is_text: bool) -> Iterator[str]:
         """Truecasing: each word in the case in which it has the fewest tokens, ``casa``, ``ONU``.

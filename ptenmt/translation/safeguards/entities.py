@@ -2,7 +2,8 @@
 
 The model reads placeholders in place of entities, if it was trained with them; else they are removed, except
 for numbers, which it translates. Hypotheses that lost one come last; if all did, the sentence is searched
-without its entities, which are then put where the word alignment says.
+with placeholders for short numbers, too, then without its entities, which are put where the word alignment
+says.
 """
 
 import re
@@ -38,17 +39,21 @@ _SCORE = re.compile(r"\d{1,3}(?:[-–]| ?x ?)\d{1,3}(?= [A-ZÀ-Þ])")
 """The score of two teams, which models with a placeholder between them exchange."""
 _NUMBER_OR_CODE = re.compile(f"{CODE}|{SIZE}|{NUMBER}")
 _TAG = re.compile(r"<(?P<begin>[A-Za-z][\w-]*).*>|</(?P<end>[A-Za-z][\w-]*)>")
-_PIECE = re.compile(rf"{CODE}|\d+|[%‰€£¥$]")
+_SIGNS = "%‰€£¥$"
+_PIECE = re.compile(rf"{CODE}|\d+|[{_SIGNS}]")
 _THOUSANDS = re.compile(r"(?<!\d)\d{1,3}(?:[., \u00a0\u202f]\d{3}){1,6}(?!\d)")
 _NUMERAL = (
     "(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\\w+teen|half|dozen|twice"
     "|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|billion"
     "|d(?:ois|uas)|três|quatro|cinco|seis|sete|oito|nove|dez|onze|doze|treze|(?:qu|c)atorze|quinze"
     "|dez[ea]\\w+|dezoito|vinte|(?:tri|quare|cinque|sesse|sete|oite|nove)nta|cem|\\w*cent[oa]s?|mil|milh\\w+"
-    "|mei[oa]|dúzia|percent|per\\ cent|euro|dollar|reai|pound)s?"
+    "|mei[oa]|dúzia)s?"
 )
 _NUMBER_IN_WORDS = re.compile(rf"\b{_NUMERAL}(?:(?:-|\s+|\s+(?:and|e)\s+){_NUMERAL})*\b", re.IGNORECASE)
 """Of English and Portuguese."""
+_SIGN_IN_WORDS = re.compile(
+    r"\b(?:per ?cent|por cento|(?:euro|dollar|pound|libra|yen)s?|d[óo]lar(?:es)?|rea(?:l|is)|ienes?)\b", re.I
+)
 
 
 class Entities(Safeguard):
@@ -139,9 +144,23 @@ class Entities(Safeguard):
         best = sentence.hypotheses[0].generated
         if sentence.target_prefix and any(span.target and span.target in best for span in carried):
             return sentence  # it stands in the prefix
+        if self._has_placeholders and any(span.source not in PLACEHOLDERS for span in carried):
+            return replace(self._masked(sentence), is_retried=True)
         if rival is None or self._usual.options.beam_size > 1:
             rival = _without_entities(sentence, self._usual)
         return replace(rival, is_retried=True)
+
+    def _masked(self, sentence: Sentence) -> Sentence:
+        """The sentence with placeholders for the numbers that were read as typed, while there are any."""
+        used = {span.source for span in sentence.spans}
+        free = iter([symbol for symbol in PLACEHOLDERS if symbol not in used])
+        spans = [
+            span
+            if not span.is_carried or span.is_removed or span.source in PLACEHOLDERS
+            else replace(span, source=next(free, ""))
+            for span in sentence.spans
+        ]
+        return _searched_with(sentence, spans, self._n_best)
 
     def finish(self, sentence: Sentence, text: str) -> str:
         """The translation with its entities in place of placeholders."""
@@ -166,6 +185,11 @@ def _without_entities(sentence: Sentence, search: Search) -> Sentence:
         replace(span, source="") if span.is_carried and not span.is_removed else span
         for span in sentence.spans
     ]
+    return _searched_with(sentence, spans, search)
+
+
+def _searched_with(sentence: Sentence, spans: Sequence[Span], search: Search) -> Sentence:
+    """The sentence with other spans, to be searched."""
     return replace(
         sentence, spans=tuple(spans), text="", ids=[], hypotheses=(), search=search, rivals={}, previous=None
     )
@@ -246,10 +270,15 @@ def _has_all(text: str, carried: Sequence[Span], hypothesis: Hypothesis) -> bool
     ]
     if any(re.search("[A-Za-z]", number) for number in lost):
         return False
-    if not lost:
-        return True
-    num_before, num_after = (len(_NUMBER_IN_WORDS.findall(part)) for part in (text, translation))
-    return len(lost) <= num_after - num_before
+    lost_signs = [number for number in lost if number in _SIGNS]
+    # "One" is often no number: no one, only one.
+    written_out = [
+        [words for words in _NUMBER_IN_WORDS.findall(part) if words.lower() != "one" or "1" in lost]
+        for part in (text, translation)
+    ]
+    more_numbers = len(written_out[1]) - len(written_out[0])
+    more_signs = len(_SIGN_IN_WORDS.findall(translation)) - len(_SIGN_IN_WORDS.findall(text))
+    return len(lost) - len(lost_signs) <= max(0, more_numbers) and len(lost_signs) <= max(0, more_signs)
 
 
 def _spelled(tokenizer: Tokenizer, languages: Sequence[str]) -> frozenset[str] | None:

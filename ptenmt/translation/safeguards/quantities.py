@@ -151,6 +151,8 @@ _IDENTIFIED = re.compile(
 
 _SIGNS = re.compile(r"\d|[IVXLCDM](?![a-zà-ÿ])|(?i:ilh[ãõ]|ili[ãõ])")
 """Every quantity has one of these; few sentences without quantities have."""
+_CAPITALS = re.compile(r"[^\W\d_]{2}")
+"""Letters in a row; one capital alone, *N.º 5*, shows nothing."""
 _ORDINAL_SIGNS = str.maketrans("", "", "ºª")
 """Python counts these to the small letters."""
 
@@ -169,7 +171,7 @@ def quantities(text: str, languages: tuple[str, str]) -> list[Quantity]:
     """The quantities of a text, in order; none in other languages than Portuguese, to English."""
     if languages != _LANGUAGES or not _SIGNS.search(text):
         return []
-    in_capitals = text.translate(_ORDINAL_SIGNS).isupper()
+    in_capitals = bool(_CAPITALS.search(text)) and text.translate(_ORDINAL_SIGNS).isupper()
     chosen: list[Quantity] = []
     for quantity in sorted(_all_quantities(text, in_capitals), key=lambda one: (one.begin, -one.end)):
         if not chosen or quantity.begin >= chosen[-1].end:
