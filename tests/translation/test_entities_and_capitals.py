@@ -283,7 +283,7 @@ def test_acronyms_and_names_keep_their_capitals(make, typed: str) -> None:
         ("IRS 2024.", "IRS 2024."),
         ("NIF, IVA", "NIF, IVA"),
         ("IVA (23 %): 1.234,50", "IVA (23 %): 1,234.50"),
-        ("IVA: 2,5 mil milhões", "IVA: 2.5 billion"),
+        ("NIF: 2,5 mil milhões", "NIF: 2.5 billion"),
     ],
 )
 def test_acronyms_alone_are_not_translated(make, typed: str, written: str) -> None:
@@ -292,6 +292,22 @@ def test_acronyms_alone_are_not_translated(make, typed: str, written: str) -> No
         assert translate(translator, typed).text == written
         assert translator.engine.seen == []
         assert translator.translate(typed, prefix="Bri")[0].text != written
+
+
+@pytest.mark.parametrize(
+    ("typed", "read", "written"),
+    [
+        ("A ONU viu a OMS.", "A ❶ viu a ❷.", "A UN viu a WHO."),
+        ("Ela é do FBI (AAPL).", "Ela é do ❶ (❷).", "Ela é do FBI (AAPL)."),
+        ("O PIB, a TAP-UE e a R&D são", "O ❶, a TAP-UE e a ❷ são", "O GDP, a TAP-UE e a R&D são"),
+        ("Ela viu XKY ZQV ali.", "Ela viu XKY ZQV ali.", "Ela viu XKY ZQV ali."),
+    ],
+)
+def test_acronyms_of_several_tokens_have_placeholders(make, typed: str, read: str, written: str) -> None:
+    translator = make(WITH, lambda text: [text])
+    assert translate(translator, typed).text == written
+    signs = dict(zip(PLACEHOLDERS, "❶❷", strict=False))
+    assert read in ["".join(signs.get(sign, sign) for sign in text) for text in translator.engine.seen]
 
 
 def test_other_words_in_capitals_alone_are_translated(make, runs) -> None:

@@ -82,10 +82,11 @@ class Capitals(Safeguard):
         return sentence if rival is None else preferred(rival, sentence, self._usual)
 
     def _has_only_acronyms(self, sentence: Sentence) -> bool:
-        """Whether all words of a sentence are acronyms."""
+        """Whether all words of a sentence are acronyms, or in other entities."""
         if sentence.target_prefix or any(span.is_term for span in sentence.spans):
             return False
-        return self._are_acronyms([word[0] for word in _words(sentence.original, sentence.spans)])
+        words = [word[0] for word in _words(sentence.original, sentence.spans)]
+        return self._are_acronyms(words) if words else bool(sentence.spans)
 
     def _are_acronyms(self, words: Sequence[str]) -> bool:
         """Whether all words are short, without accents, and unusual in lower case.
@@ -93,14 +94,7 @@ class Capitals(Safeguard):
         That is, several tokens; for four letters, as many as in capitals or more: *NATO*, not *LAGO*.
         """
         lower = [word.lower() for word in words]
-        if not all(map(_ACRONYM.fullmatch, words)) or not self._frequent.isdisjoint(lower):
-            return False
-        encoded = zip(words, self._tokenizer.encode(words), self._tokenizer.encode(lower), strict=True)
-        return bool(words) and all(
-            UNK in in_lower
-            or (len(in_lower) > 1 and (len(word) <= _LONG_WORD or len(typed) <= len(in_lower)))
-            for word, typed, in_lower in encoded
-        )
+        return bool(words) and self._frequent.isdisjoint(lower) and all(are_acronyms(words, self._tokenizer))
 
     def _spans(self, sentence: Sentence, *, is_text: bool = False) -> tuple[tuple[Span, ...], Case | None]:
         """The spans of a sentence with those of its casing, and its case.
@@ -219,6 +213,18 @@ class Capitals(Safeguard):
         capital = word[:1].upper() + word[1:]
         with_capital, without = self._tokenizer.encode([capital, word])
         return word if UNK in with_capital and UNK not in without else capital
+
+
+def are_acronyms(words: Sequence[str], tokenizer: Tokenizer) -> Iterator[bool]:
+    """Whether words in capitals are acronyms: in lower case no token, of four letters as many as typed."""
+    encoded = zip(
+        words, tokenizer.encode(words), tokenizer.encode([word.lower() for word in words]), strict=True
+    )
+    for word, typed, in_lower in encoded:
+        yield _ACRONYM.fullmatch(word) is not None and (
+            UNK in in_lower
+            or (len(in_lower) > 1 and (len(word) <= _LONG_WORD or len(typed) <= len(in_lower)))
+        )
 
 
 def _words(sentence: str, entities: Sequence[Span]) -> list[re.Match[str]]:

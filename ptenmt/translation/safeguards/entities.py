@@ -20,6 +20,7 @@ from ptenmt.data.text import alphabet
 from ptenmt.tokenizers import Tokenizer
 from ptenmt.tokenizers.words import WordTokenizer
 from ptenmt.translation.engine import Hypothesis
+from ptenmt.translation.safeguards.capitals import are_acronyms
 from ptenmt.translation.safeguards.protocol import Safeguard, preferred
 from ptenmt.translation.safeguards.quantities import quantities
 from ptenmt.translation.sentence import Search, Sentence
@@ -37,6 +38,13 @@ _SHORT_NUMBER = re.compile(r"(?:R\$ ?)?\d{1,4}(?:,\d\d?)?(?: ?[€%])?")
 """A short number, which models read better than a placeholder between a verb and its object."""
 _SCORE = re.compile(r"\d{1,3}(?:[-–]| ?x ?)\d{1,3}(?= [A-ZÀ-Þ])")
 """The score of two teams, which models with a placeholder between them exchange."""
+_ACRONYM = re.compile(
+    r"(?<![\w.&'’*_-])(?<![A-ZÀ-Þ]{2} )[A-Z]{2,4}(?![\w&'’*-]|\.\w| [A-ZÀ-Þ]{2})"  # not in words in capitals
+)
+_ENGLISH_ACRONYMS = {
+    **{"EUA": "US", "ONU": "UN", "UE": "EU", "OMS": "WHO", "OTAN": "NATO", "FMI": "IMF", "BCE": "ECB"},
+    **{"PIB": "GDP", "IVA": "VAT", "ADN": "DNA", "VIH": "HIV", "SIDA": "AIDS", "URSS": "USSR", "IA": "AI"},
+}
 _NUMBER_OR_CODE = re.compile(f"{CODE}|{SIZE}|{NUMBER}")
 _TAG = re.compile(r"<(?P<begin>[A-Za-z][\w-]*).*>|</(?P<end>[A-Za-z][\w-]*)>")
 _SIGNS = "%‰€£¥$"
@@ -61,6 +69,7 @@ class Entities(Safeguard):
 
     def __init__(self, tokenizer: Tokenizer, config: Config) -> None:
         self._languages = config.data.languages
+        self._tokenizer = tokenizer
         self._spelled = _spelled(tokenizer, self._languages)
         self._has_placeholders = config.data.augment.placeholders > 0
         options = config.decoding
@@ -113,11 +122,31 @@ class Entities(Safeguard):
             parts.append((*entity.span(), "number" if is_number else "entity", written))
         for word in unknown:
             parts.append((*word.span(), "unknown", word[0]))
+        if self._has_placeholders and not text.isupper():
+            parts += self._acronyms(text)
         chosen: list[tuple[int, int, _Kind, str]] = []
         for part in sorted(parts, key=lambda part: (part[0], -part[1])):
             if not chosen or part[0] >= chosen[-1][1]:
                 chosen.append(part)
         return chosen
+
+    def _acronyms(self, text: str) -> list[tuple[int, int, _Kind, str]]:
+        """Acronyms as they are, or the English ones: of their tokens a model makes other words.
+
+        Those of one token are left to it.
+        """
+        found = list(_ACRONYM.finditer(text))
+        if not found:
+            return []
+        words = [acronym[0] for acronym in found]
+        known = _ENGLISH_ACRONYMS if self._languages == ("pt", "en") else {}
+        return [
+            (*acronym.span(), "entity", known.get(acronym[0], acronym[0]))
+            for acronym, ids, is_acronym in zip(
+                found, self._tokenizer.encode(words), are_acronyms(words, self._tokenizer), strict=True
+            )
+            if acronym[0] in known or (is_acronym and len(ids) > 1)
+        ]
 
     def rival(self, sentence: Sentence) -> Sentence | None:
         """The sentence without its entities: one that is neither a number nor a code may disturb the model.
