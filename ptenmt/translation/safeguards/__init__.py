@@ -8,14 +8,13 @@ from collections.abc import Sequence
 
 from ptenmt.config import Config
 from ptenmt.tokenizers import TokenizerPair
-from ptenmt.translation.safeguards.brackets import Brackets
 from ptenmt.translation.safeguards.capitals import Capitals
 from ptenmt.translation.safeguards.entities import Entities
 from ptenmt.translation.safeguards.glossary import Glossary, Terms
 from ptenmt.translation.safeguards.languages import Languages
 from ptenmt.translation.safeguards.loops import Loops
 from ptenmt.translation.safeguards.protocol import Safeguard
-from ptenmt.translation.safeguards.quotes import Quotes
+from ptenmt.translation.safeguards.quotes import Brackets, Quotes
 from ptenmt.translation.safeguards.spaces import Spaces
 
 __all__ = ["Safeguard", "safeguards_of"]

@@ -22,7 +22,7 @@ _UNUSUAL_CAPITALS = re.compile(
 _WORDS_IN_CAPITALS = re.compile(rf"{_CAPITAL}{{2}}\W+{_CAPITAL}(?:{_CAPITAL}|\b(?!\.))")
 """Two or more, of which no acronym is the only cause."""
 _LETTER = re.compile(rf"\W*{_CAPITAL}\b")
-"""At the beginning of a text: *A GNR*, *O 25 de Abril*."""
+"""A capital letter alone at the beginning of a text: *A GNR*, *O 25 de Abril*."""
 _LONG_WORD = 3
 """Letters; in titles shorter words may be in lower case."""
 _MIN_TITLE_WORDS = 3

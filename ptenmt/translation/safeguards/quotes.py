@@ -1,4 +1,4 @@
-"""Quotation marks: those of a translation pair if those of its sentence do."""
+"""Quotation marks and brackets: those of a translation pair if those of its sentence do."""
 
 import re
 from itertools import chain, zip_longest
@@ -47,4 +47,20 @@ class Quotes(Safeguard):
             if is_mixed and pairs.fullmatch("".join(typed)):
                 between = mark.split(text)
                 text = "".join(chain(*zip_longest(between, common * (len(typed) // 2), fillvalue="")))
+        return text
+
+
+class Brackets(Safeguard):
+    """Completes a pair, the only one of its kind, where the sentence begins with it, or ends with it."""
+
+    def restore(self, sentence: Sentence, text: str) -> str:
+        """The translation with the bracket; within a text its place would not be known."""
+        for begin, end in ("()", "[]"):
+            if sentence.original.count(begin) != 1 or sentence.original.count(end) != 1:
+                continue
+            written = text.count(begin), text.count(end)
+            if written == (0, 1) and sentence.original.startswith(begin):
+                text = begin + text
+            elif written == (1, 0) and sentence.original.endswith(end):
+                text += end
         return text
