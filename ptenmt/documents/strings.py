@@ -55,9 +55,9 @@ class _String:
 class WithAccelerators:
     """A file whose strings are translated without their accelerator marks, such as those of ``&Abrir``.
 
-    Only a sign that a string has once is such a mark. In the translation it stands before the same letter, at the
-    beginning of a word if possible, or, without such a letter, before the first one. Text after a tab is not
-    searched.
+    Only a sign that a string has once is such a mark. In the translation it stands before the same letter,
+    at the beginning of a word if possible, or, without such a letter, before the first one. Text after a
+    tab is not searched.
 
     Args:
         parse: Reads the file.
