@@ -87,7 +87,7 @@ _ENTITIES = (
     r"(?<!\w)(?:R|US)\$(?![ \u00a0]?\d)",  # a currency without an amount
     r"(?<!\w)__[a-z]\w{0,40}__(?!\w)|(?<![\w.@-])[A-Za-z][^\W_]*(?:_[^\W_]+)+(?!\w)",  # __init__, snake_case
     r"(?<!\w)(?:[a-z]+|[A-Z][a-z]+)[A-Z][A-Za-z\d]*(?!\w)",  # camelCase, iPhone
-    r"(?<![\w*])[*_]{1,3}(?=[^\W_])|(?<=[\w.,:;!?…)\"”’])[*_]{1,3}(?![\w*])",  # *emphasis* in Markdown
+    r"(?<![\w*])[*_]{1,3}(?=[^\W_])|(?<=[\w.,:;!?…)\"”’%‰€£¥$°])[*_]{1,3}(?![\w*])",  # *emphasis* in Markdown
     r"(?<!~)~~(?=[^\s~])|(?<=[^\s~])~~(?!~)",  # ~~strikethrough~~
     rf"\[(?=[^\[\]\n]{{1,200}}\]\(\S)|(?<=\S)\]{_BRACKETS}",  # [link](address)
     r"(?<![\w.])(?<!E\. )(?!E\. U\. A\.|S\. A\.)[A-Z]\.(?: [A-Z]\.){1,4} [A-Z][a-zà-ÿ]+\b",  # J. R. Silva

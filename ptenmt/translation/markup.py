@@ -25,6 +25,8 @@ Fragment = tuple[str, Elements]
 """A part of a text, and the elements around it; the text of an empty element, such as an image, is empty."""
 _SWAPPED = str.maketrans(",.", ".,")
 """Writes the numbers of one language as the other does."""
+_MIN_WEIGHT_OF_EQUALS = 0.2
+"""Between words such as *kg*; the two articles *a* have less."""
 
 
 class MarkedSentence(NamedTuple):
@@ -215,18 +217,19 @@ def _weights(source: list[str], target: list[str], alignment: Alignment) -> list
 def _links(source: list[str], target: list[str], weights: list[list[float]]) -> list[int | None]:
     """The source word of each target word, if any.
 
-    Identical tokens without letters are aligned to each other, other words by their weights.
+    Numbers, signs and clearly aligned words are linked to their equals, numbers in either notation, other
+    words by their weights.
     """
     links: list[int | None] = [None] * len(target)
     for row, word in enumerate(target):
-        if not (word[0].isalpha() and any(weights[row])):
-            place = row * len(source) / len(target)
-            same = [
-                (weights[row][column], -abs(column - place), column)
-                for column, source_word in enumerate(source)
-                if source_word == word
-            ]
-            links[row] = max(same)[-1] if same else None
+        place = row * len(source) / len(target)
+        least = _MIN_WEIGHT_OF_EQUALS if word[0].isalpha() and any(weights[row]) else 0
+        same = [
+            (weights[row][column], -abs(column - place), column)
+            for column, source_word in enumerate(source)
+            if word in (source_word, source_word.translate(_SWAPPED)) and weights[row][column] >= least
+        ]
+        links[row] = max(same)[-1] if same else None
     free = [column for column in range(len(source)) if column not in links]
     for row, word in enumerate(target):
         best = max(free, key=weights[row].__getitem__, default=None)

@@ -48,7 +48,8 @@ _BAR = re.compile(r"((?<!\S)(?:[·→➔➜⇒]|[-=]>|/\*{1,2}|\*/|<!--|-->)(?!\
 _STEP = re.compile(r"(?<!\S)(>)(?!\S)")
 _ARROW = re.compile(r"(?<!\S)([»›«‹])(?!\S)")
 _QUOTATION = re.compile("«.*»|‹.*›", re.DOTALL)
-_COLUMNS = re.compile(r"(\t|\s{3,})")
+_COLUMNS = re.compile(r"(\t|\s{3,}|\.{4,}|_{4,})")
+"""With dot leaders, and lines to be written on."""
 _CLAUSE_END = re.compile(r"[,;:.!?…)–—](?=\s)")
 _WHITE_SPACE = re.compile(r"\s+")
 _UNREADABLE = re.compile(r"[\s\ud800-\udfff]")

@@ -96,8 +96,9 @@ def test_entities_are_found(text: str, entities: list[str]) -> None:
     assert unmask(masked, found) == text
 
 
-def test_emphasis_may_end_after_a_colon() -> None:
+def test_emphasis_may_end_after_a_colon_or_a_sign() -> None:
     assert mask("**Nota:** um *dois;* três: *") == ("❶Nota:❶ um ❷dois;❷ três: ❷", ["**", "*"])
+    assert mask("**15 %** ou *3 €*") == ("❶❷❶ ou ❸❹❸", ["**", "15 %", "*", "3 €"])
 
 
 def test_a_number_is_written_as_in_the_target_language() -> None:

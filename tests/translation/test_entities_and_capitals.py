@@ -279,19 +279,40 @@ def test_acronyms_and_names_keep_their_capitals(make, typed: str) -> None:
 @pytest.mark.parametrize(
     ("typed", "written"),
     [
-        ("ONU", "ONU"),
+        ("IRC", "IRC"),
         ("IRS 2024.", "IRS 2024."),
-        ("NIF, IVA", "NIF, IVA"),
-        ("IVA (23 %): 1.234,50", "IVA (23 %): 1,234.50"),
+        ("NIF, IRC", "NIF, IRC"),
+        ("NIF (23 %): 1.234,50", "NIF (23 %): 1,234.50"),
         ("NIF: 2,5 mil milhões", "NIF: 2.5 billion"),
     ],
 )
 def test_acronyms_alone_are_not_translated(make, typed: str, written: str) -> None:
     for share in (WITH, WITHOUT):
-        translator = make(share, lambda _: ["bride"])
+        translator = make(share, lambda _: ["bride"], lambda _: -9.0)
         assert translate(translator, typed).text == written
-        assert translator.engine.seen == []
         assert translator.translate(typed, prefix="Bri")[0].text != written
+
+
+@pytest.mark.parametrize(("score", "written"), [(-0.1, "EGGS"), (-9.0, "OVOS")])
+def test_words_that_look_like_acronyms_are_translated_with_confidence(
+    make, score: float, written: str
+) -> None:
+    for share in (WITH, WITHOUT):
+        translator = make(share, lambda _: ["eggs"], lambda _: score)
+        assert translate(translator, "OVOS").text == written
+        assert translator.engine.seen == ["ovos"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "read", "written"),
+    [("MENINO B", "menino ❶", "MENINO B"), ("O REI VIU A OMS", "O rei viu a ❶", "O REI VIU A WHO")],
+)
+def test_letters_and_known_acronyms_stay_in_a_sentence_in_capitals(
+    make, typed: str, read: str, written: str
+) -> None:
+    translator = make(WITH, lambda text: [text])
+    assert translate(translator, typed).text == written
+    assert read in [re.sub("[❶-❿]", "❶", text) for text in translator.engine.seen]
 
 
 @pytest.mark.parametrize(

@@ -117,6 +117,7 @@ def moved(source: str, target: str, *links: Sequence[int | None]) -> str:
             "now read /usr/<a></a>bin",
         ),
         ("<a>1.250</a>,50 € já", "1,250.50 € now", [0, 1, 2, 3, 4, 5, 6], "<a>1,250</a>.50 € now"),
+        ("já <a>1,5 €</a> por mês", "take 1.5 € a month", [0, 0, 0, 0, 0, 5, 6], "take <a>1.5 €</a> a month"),
         ("<a></a>{n}<b></b>{m}<c></c>", "{m} {n}", [4, 5, 6, 1, 2, 3], "{m}<c></c> <a></a>{n}<b></b>"),
     ],
 )

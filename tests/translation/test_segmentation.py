@@ -307,6 +307,7 @@ def test_the_label_of_a_list_is_no_word(label: str) -> None:
         ("Nome | Idade | Rio", ["Nome", "|", "Idade", "|", "Rio"]),
         ("| um gato | 3 |", ["|", "um gato", "|", "3", "|"]),
         ("um | dois três", ["um", "|", "dois três"]),
+        ("um ........ 5, dois: ____", ["um", "........", "5, dois:", "____"]),
         ("Um gato|dois gatos", ["Um gato", "|", "dois gatos"]),
         ("O rio P(a | b) e P(a · b) viu", ["O rio P(a | b) e P(a · b) viu"]),
         ("um || dois", ["um || dois"]),

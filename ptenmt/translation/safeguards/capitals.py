@@ -10,7 +10,7 @@ from ptenmt.data.placeholders import PLACEHOLDERS, find_entities
 from ptenmt.data.text import frequent_words, lowers_typed
 from ptenmt.tokenizers import UNK, Tokenizer
 from ptenmt.tokenizers.words import word_pattern
-from ptenmt.translation.safeguards.protocol import Safeguard, preferred
+from ptenmt.translation.safeguards.protocol import Safeguard, preferred, probability_of_best
 from ptenmt.translation.sentence import Case, Search, Sentence
 from ptenmt.translation.spans import Span
 
@@ -27,6 +27,8 @@ _LONG_WORD = 3
 """Letters; in titles shorter words may be in lower case."""
 _MIN_TITLE_WORDS = 3
 _MOST_ACRONYMS = 4
+_WORD_PROBABILITY = -0.3
+"""The mean log-probability of the translation of a word, OVOS, in nats per token; that of *OTAN* is less."""
 _ACRONYM = re.compile("[A-Z]{2,4}")
 _IN_NAMES = frozenset(["i", "it", "me", "who"])
 """Function words that are acronyms, too."""
@@ -42,6 +44,7 @@ class Capitals(Safeguard):
         self._is_cased = not (config.has_lowercase_text or lowers_typed(config.data))
         self._is_sampled = config.decoding.is_sampled
         self._usual = Search(config.decoding)
+        self._scored = Search(config.decoding, with_scores=True)
         self._greedy = Search(replace(config.decoding, beam_size=1, num_hypotheses=1), with_scores=True)
         self._frequent, of_target = map(frequent_words, config.data.languages)
         function_words = "|".join(sorted(word.upper() for word in of_target - _IN_NAMES)) or "(?!)"
@@ -53,14 +56,17 @@ class Capitals(Safeguard):
     def before(self, sentence: Sentence) -> None:
         """Give a sentence in unusual capitals spans in ordinary casing, one for each word.
 
-        One of acronyms alone has nothing to translate.
+        One of acronyms alone may be words, and is read as such (see ``after``); with entities it is left.
         """
         if not (self._is_cased and _UNUSUAL_CAPITALS.search(sentence.original)):
             return
-        if self._has_only_acronyms(sentence):
+        if not self._has_only_acronyms(sentence):
+            sentence.spans, sentence.case = self._spans(sentence)
+        elif sentence.spans or self._is_sampled:
             sentence.leave()
         else:
-            sentence.spans, sentence.case = self._spans(sentence)
+            sentence.spans, sentence.case = self._spans(sentence, is_text=True)
+            sentence.search = self._scored
 
     def rival(self, sentence: Sentence) -> Sentence | None:
         """A few words in capitals, which may be acronyms, read as text: a headline, or a sign."""
@@ -68,7 +74,7 @@ class Capitals(Safeguard):
             self._is_cased and sentence.original.isupper() and _UNUSUAL_CAPITALS.search(sentence.original)
         ):
             return None
-        words = [word[0] for word in _words(sentence.original, sentence.spans) if len(word[0]) > 1]
+        words = [word for word in self._words_of(sentence) if len(word) > 1]
         if sentence.target_prefix or self._is_sampled or self._are_acronyms(words):
             return None
         spans, case = self._spans(sentence, is_text=True)
@@ -77,7 +83,11 @@ class Capitals(Safeguard):
         return replace(sentence, spans=spans, case=case, search=self._greedy, rivals={})
 
     def after(self, sentence: Sentence) -> Sentence:
-        """The sentence, or its rival if that is more probable."""
+        """The sentence, or its rival if that is more probable; acronyms are left as they are."""
+        if sentence.search is self._scored and probability_of_best(sentence) < _WORD_PROBABILITY:
+            sentence = replace(sentence, spans=(), case=None, rivals={})
+            sentence.leave()
+            return sentence
         rival = sentence.rivals.get(self.name)
         return sentence if rival is None else preferred(rival, sentence, self._usual)
 
@@ -85,8 +95,11 @@ class Capitals(Safeguard):
         """Whether all words of a sentence are acronyms, or in other entities."""
         if sentence.target_prefix or any(span.is_term for span in sentence.spans):
             return False
-        words = [word[0] for word in _words(sentence.original, sentence.spans)]
+        words = self._words_of(sentence)
         return self._are_acronyms(words) if words else bool(sentence.spans)
+
+    def _words_of(self, sentence: Sentence) -> list[str]:
+        return [word[0] for word in _words(sentence.original, sentence.spans)]
 
     def _are_acronyms(self, words: Sequence[str]) -> bool:
         """Whether all words are short, without accents, and unusual in lower case.
@@ -158,7 +171,7 @@ class Capitals(Safeguard):
             forms = [word[0].lower() for word in words]
         truecased = sentence
         for word, form in zip(words, forms, strict=True):
-            form = self._at_beginning(form) if word is first else form
+            form = self._at_beginning(form) if word is first and len(words) > 1 else form
             if len(form) == len(word[0]):
                 truecased = truecased[: word.start()] + form + truecased[word.end() :]
         if case and truecased == sentence:

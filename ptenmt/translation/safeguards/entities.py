@@ -45,6 +45,11 @@ _ENGLISH_ACRONYMS = {
     **{"EUA": "US", "ONU": "UN", "UE": "EU", "OMS": "WHO", "OTAN": "NATO", "FMI": "IMF", "BCE": "ECB"},
     **{"PIB": "GDP", "IVA": "VAT", "ADN": "DNA", "VIH": "HIV", "SIDA": "AIDS", "URSS": "USSR", "IA": "AI"},
 }
+_IN_CAPITALS = re.compile(
+    rf"(?<![\w.-])(?:{'|'.join(word for word in _ENGLISH_ACRONYMS if len(word) > 2)})(?![\w-]|\.\w)"
+    r"|(?<=\w\w )[A-Z]\Z"
+)
+"""In a text in capitals, where *IA* is a word: known acronyms, and the letter of *PLANO A*."""
 _NUMBER_OR_CODE = re.compile(f"{CODE}|{SIZE}|{NUMBER}")
 _TAG = re.compile(r"<(?P<begin>[A-Za-z][\w-]*).*>|</(?P<end>[A-Za-z][\w-]*)>")
 _SIGNS = "%‰€£¥$"
@@ -122,7 +127,7 @@ class Entities(Safeguard):
             parts.append((*entity.span(), "number" if is_number else "entity", written))
         for word in unknown:
             parts.append((*word.span(), "unknown", word[0]))
-        if self._has_placeholders and not text.isupper():
+        if self._has_placeholders:
             parts += self._acronyms(text)
         chosen: list[tuple[int, int, _Kind, str]] = []
         for part in sorted(parts, key=lambda part: (part[0], -part[1])):
@@ -135,11 +140,15 @@ class Entities(Safeguard):
 
         Those of one token are left to it.
         """
+        known = _ENGLISH_ACRONYMS if self._languages == ("pt", "en") else {}
+        if text.isupper():
+            return [
+                (*part.span(), "entity", known.get(part[0], part[0])) for part in _IN_CAPITALS.finditer(text)
+            ]
         found = list(_ACRONYM.finditer(text))
         if not found:
             return []
         words = [acronym[0] for acronym in found]
-        known = _ENGLISH_ACRONYMS if self._languages == ("pt", "en") else {}
         return [
             (*acronym.span(), "entity", known.get(acronym[0], acronym[0]))
             for acronym, ids, is_acronym in zip(

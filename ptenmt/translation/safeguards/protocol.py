@@ -54,7 +54,7 @@ def preferred(rival: Sentence, sentence: Sentence, search: Search, margin: float
 
     A rival was searched greedily; with beam search it is returned without hypotheses, to be searched again.
     """
-    if _probability_of_best(rival) <= _probability_of_best(sentence) + margin:
+    if probability_of_best(rival) <= probability_of_best(sentence) + margin:
         return sentence
     if search.options.beam_size == 1:
         return rival
@@ -62,7 +62,7 @@ def preferred(rival: Sentence, sentence: Sentence, search: Search, margin: float
     return replace(rival, search=search, hypotheses=())
 
 
-def _probability_of_best(sentence: Sentence) -> float:
+def probability_of_best(sentence: Sentence) -> float:
     """The mean log-probability of the tokens of the best hypothesis."""
     best = sentence.hypotheses[0]
     return mean_log_probability(best.ids, best.score, sentence.search.options.length_penalty)
