@@ -28,6 +28,7 @@ _ABBREVIATION = re.compile(
     r"\b(?i:sécs?|págs?|caps?|vols?|núm|nr|n|av|aprox|tels?|tlm|ref|máx|mín|r|pp?|cfr?|tab|arts|figs|obs|qtde?|c[óo]d"
     r"|ed|dep|arq|sta|srs|(?:ex|il)m[oa]s?|(?:prof|sr|dr)as?)\.\s+"
     r"|\b(?i:exas?|univ|fac|inst|est|lg|pç|hab|resp)\.\s+(?=[a-zà-ÿ])"
+    r"|(?<=\d )(?:uni?|cx|pct)\.\s+(?=[a-z])"
     r"|\b(?i:als?|apt?o?|bl|qd|lt|fls?|docs?|inc|und?|cx|proc|min)\.\s+(?=\d|[A-Za-z](?:[),]|$)|n\.)"
     r"|(?:^|[.!?…] |\b(?i:o|ao|à|de|do|da|com|por|rei|rainha) |(?<![A-Z] )\b(?i:a|e|em) )"
     r"(?:D\.\s+|[A-Z]\.\s+(?=[A-ZÀ-Þ][a-zà-ÿ]{2}))"  # D. Maria, J. Silva, not vitamin D

@@ -293,6 +293,12 @@ def test_acronyms_alone_are_not_translated(make, typed: str, written: str) -> No
         assert translator.translate(typed, prefix="Bri")[0].text != written
 
 
+@pytest.mark.parametrize("read", ["Viu 7 hours.", "Viu seven hours.", "Viu 7 o'clock."])
+def test_hours_are_no_time_of_day(make, read: str) -> None:
+    translator = make(WITH, lambda text: [read if "horas" in text else text])
+    assert translate(translator, "Viu 7 horas.").text == read.replace("o'clock", "hours")
+
+
 @pytest.mark.parametrize(("score", "written"), [(-0.1, "EGGS"), (-9.0, "OVOS")])
 def test_words_that_look_like_acronyms_are_translated_with_confidence(
     make, score: float, written: str

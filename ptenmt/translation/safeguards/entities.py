@@ -34,8 +34,8 @@ _RIVALS_MARGIN = 0.05
 (benchmarks/reliability.md)."""
 _SPELLED_SIGNS = ("No", "Sm", "Sc", "Sk")
 """Unicode's categories of numerals such as ½, of mathematical signs, of currencies, and of ^."""
-_SHORT_NUMBER = re.compile(r"(?:R\$ ?)?\d{1,4}(?:,\d\d?)?(?: ?[€%])?")
-"""A short number, which models read better than a placeholder between a verb and its object."""
+_SHORT_NUMBER = re.compile(r"(?:R\$ ?)?\d{1,4}(?:,\d\d?)?(?: ?[€%]| horas?)?")
+"""A short number, or hours, which models read better than a placeholder between a verb and its object."""
 _SCORE = re.compile(r"\d{1,3}(?:[-–]| ?x ?)\d{1,3}(?= [A-ZÀ-Þ])")
 """The score of two teams, which models with a placeholder between them exchange."""
 _ACRONYM = re.compile(
@@ -295,6 +295,8 @@ def _has_all(text: str, carried: Sequence[Span], hypothesis: Hypothesis) -> bool
     numbers = [span for span in carried if span.source not in PLACEHOLDERS]
     if any(span.source != span.target and span.source in translation for span in numbers):
         return False  # 12.500 is written otherwise in the target language
+    if any(re.search(" hours?$", span.target or "") for span in numbers) and "hour" not in translation:
+        return False  # 7 o'clock
     most, written = Counter(_numbers(text)), Counter(_numbers(translation))
     wanted = Counter(number for span in numbers for number in _numbers(span.source))
     too_often = [number for number, count in written.items() if count > most[number]]

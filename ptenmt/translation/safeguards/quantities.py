@@ -46,26 +46,28 @@ _LENGTHS_AND_WEIGHTS = r"[kcmd]?m[²³]?|[km]?g|[mcd]?l|ha|t|KM/H|K[GM]|[CM]M|ML
 _OTHER_UNITS = r"km/h|m/s|mph|s|min|[kMG]?W|[kM]Wh|V|[kMG]?Hz|[KMGT]B|[º°][CF]|k?J|kcal"
 _ROMAN = r"\b(?=[MDCLXVI])M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})(?<=\w)\b"
 _ROMAN_DIGITS = {"M": 1000, "D": 500, "C": 100, "L": 50, "X": 10, "V": 5, "I": 1}
-_CURRENCIES = {
+_NOUNS = {
     **{"euro": "euro", "euros": "euros", "dólar": "dollar", "dólares": "dollars", "real": "real"},
     **{"reais": "reais", "libra": "pound", "libras": "pounds", "iene": "yen", "ienes": "yen"},
     **dict.fromkeys(["cêntimo", "centavo"], "cent"),
     **dict.fromkeys(["cêntimos", "centavos"], "cents"),
+    **{"hora": "hour", "horas": "hours"},
 }
-_CURRENCY_WORD = rf"(?:{'|'.join(_CURRENCIES)})(?!\w)"
-_CURRENCY = (
-    rf"({_CURRENCY_WORD})"
+_NOUN_WORD = rf"(?:{'|'.join(_NOUNS)})(?!\w)"
+_NOUN = (
+    rf"({_NOUN_WORD})"
     r"(?! (?:norte-)?(?:american|austral|canad|esterlin|egíp|liban|síri|turc))"
 )
 """Its adjective, which would stand before it, is the model's."""
-_SCALE = rf"(?i:{_SPACE}({_SCALE_WORD})( e mei[oa]\b(?! dúzia))?(?:(?: de)? {_CURRENCY}| de(?= \w))?)"
+_SCALE = rf"(?i:{_SPACE}({_SCALE_WORD})( e mei[oa]\b(?! dúzia))?(?:(?: de)? {_NOUN}| de(?= \w))?)"
 _SCALED = re.compile(rf"({NUMBER}){_SCALE}")
 _SCALED_NUMERAL = re.compile(rf"\b((?i:{'|'.join(_NUMERALS)})){_SCALE}")
 _BEFORE_RANGE_END = re.compile(rf"{NUMBER}(?: (?:a|e|ou|até) |{_DASH})\Z")
 _MAX_RANGE_BEGIN = 40
 """Characters before the second number of a range."""
-_OF_CURRENCY = re.compile(rf"({NUMBER}){_SPACE}(?i:{_CURRENCY})")
-_PER_THOUSAND = re.compile(rf"({NUMBER}) (?i:por mil\b)(?! (?i:{_SCALE_WORD}|{_CURRENCY_WORD}))")
+_OF_NOUN = re.compile(rf"({NUMBER}){_SPACE}(?i:{_NOUN})")
+_EVERY = re.compile(rf"\bde (\d+) em \1 ({_NOUN_WORD})", re.I)
+_PER_THOUSAND = re.compile(rf"({NUMBER}) (?i:por mil\b)(?! (?i:{_SCALE_WORD}|{_NOUN_WORD}))")
 _MONTHS = {
     **{"janeiro": "January", "fevereiro": "February", "março": "March", "abril": "April", "maio": "May"},
     **{"junho": "June", "julho": "July", "agosto": "August", "setembro": "September"},
@@ -86,7 +88,23 @@ _SHORT_DATE = re.compile(
     re.I,
 )
 """14 fev. 2023, 15-MAR-2024, jan/20; not *mar 2000*."""
-_WEEKDAYS = {"2": "Monday", "3": "Tuesday", "4": "Wednesday", "5": "Thursday", "6": "Friday"}
+_WEEKDAYS = {
+    **{"2": "Monday", "3": "Tuesday", "4": "Wednesday", "5": "Thursday", "6": "Friday"},
+    **{"seg": "Monday", "ter": "Tuesday", "qua": "Wednesday", "qui": "Thursday", "sex": "Friday"},
+    **{"sáb": "Saturday", "dom": "Sunday"},
+}
+_WEEKDAY_NAME = (
+    r"([2-6](?=\.?ª)|seg(?:unda)?|ter(?:ça|(?=[.–-]))|qua(?:rta)?|qui(?:nta)?|sex(?:ta)?|sáb(?:ado)?|dom(?:ingo)?)"
+    r"(?:\.?ª)?(?:[ -]feira)?(?!\w)"
+)
+_WEEKDAYS_RANGE = re.compile(
+    r"(?:\b(de) |(?<!\ba )(?<!\b[dn]a )(?<!\bpela )(?<![\w.,-]))"
+    rf"{_WEEKDAY_NAME}(?:\.(?= (?-i:[aà])|[-–]))?"
+    rf"(?: (?:a|à|ao|até) |{_DASH}){_WEEKDAY_NAME}(?:\.(?=[,:]| [a-z\d]))?"
+    r"(?! (?:edi|s[ée]ri|class|ord|divis|posi|part|categ|gera|fil|temp|vez|ano|fase|etap|feira|lugar))",
+    re.I,
+)
+"""Not *de segunda a sexta classe*."""
 _FEIRA = r"[ -]feira(?!\w)(?! (?:internacional|nacional|anual|d[eoa]s?(?! manhã| semana)))"
 """Not *3.ª Feira do Livro*."""
 _WEEKDAY_NUMBER = r"([2-6])\.?[ªa]"
@@ -112,17 +130,43 @@ _ABBREVIATED = re.compile(r"(?<![\w.,])((?:(?:R|US)?\$ ?|[€£])?\d+(?:[.,]\d+)
 _RANGE = re.compile(rf"(?:\b(de) )?({NUMBER}) a ({NUMBER}(?<=[€$%‰]))", re.I)
 """5 a 10 €: models with placeholders exchange the numbers with the words around."""
 _LETTERED_ORDINAL = re.compile(r"(?<![\w.,/-])(\d{1,3})[ao](?= [a-zà-ÿ]{3})")
+_ARTICLE = re.compile(r"(?:\b([Aa])rt\.º? |(?i:(?<=\bartigo )))(\d+)\.?º")
+_FLOOR = re.compile(r"(\d{1,2})\.?º (Esq|Dto|Dir|Fte)\b\.?", re.I)
+_SIDES = {"esq": "left", "dto": "right", "dir": "right", "fte": "front"}
+_PACKED = re.compile(r"(?<![\w.,])(\d+) ?(un|cx|pct)\b(?:\.(?= \w))?")
+_PACKS = {"un": ("unit", "units"), "cx": ("box", "boxes"), "pct": ("pack", "packs")}
+_ESCUDOS = re.compile(r"(?<![\w.,])\d[\d.]*\$\d\d(?!\d)")
 _OF_ALL = re.compile(r"\b(?i:página|passo|etapa|parte|questão|resultados?) (\d+(?:[-–]\d+)?) de (\d+)\b")
-_HOUR = re.compile(
-    r"(?<![\w.,:/])([01]?\d|2[0-3]) ?h(?:([0-5]\d)(m(?:in)?)?)?(?!\w)"
-    r"(?: da (manhã|tarde|noite|madrugada)\b(?! seguinte))?",
-    re.IGNORECASE,
+_CLOCK = (
+    r"(?<![\w.,:/])([01]?\d|2[0-4])(?:(?: ?h|:)([0-5]\d)(m(?:in)?)?| ?h(?:oras?)?)?(?!\w|:\d)"
+    r"(?: da (manhã|tarde|noite|madrugada)\b(?! seguinte))?"
 )
+_HOUR = re.compile(rf"(?=\d+(?: ?h(?:\d|\b)| horas?\b))(?!24){_CLOCK}", re.I)
+_FROM_HOUR_TO_HOUR = re.compile(
+    r"(?:\b(d[ae]s?|desde as) |(?<![\w–-])(?=\d+(?: ?h|:)))"
+    rf"{_CLOCK}((?: até)? às |{_DASH}(?=\d+(?: ?h|:))){_CLOCK}",
+    re.I,
+)
+_BETWEEN_HOURS = re.compile(rf"\b(entre as) {_CLOCK}( e (?:as )?){_CLOCK}", re.I)
+_OF_DURATION = (
+    r"(?: de (?!hoje|ontem|amanhã|segunda|terça|quarta|quinta|sexta|sábado|domingo)[a-z]"
+    r"| por\b| diárias| semanais)"
+)
+"""After hours that are no time of day: *7 horas de viagem*."""
 _BEFORE_HOUR = re.compile(
-    r"\b(?:às|das|(?:entre|e|para|desde) as|(?:até|pelas)(?= \d+h)) (?=\d+ ?h)", re.IGNORECASE
+    r"(?:\b(?:às(?: \d+ (?:ou|e))?|das|(?:entre|e|para|desde|até|após) as|até(?= \d+h)|pelas) "
+    r"|\b(?:são|eram) (?=\d+ ?h(?:oras)?(?:[.,;!?]|$| d[ao] (?:manhã|tarde|noite|madrugada)| em ponto))"
+    r"|\b(?:hor[áa]rios?|hora|abertura|fecho|fechamento|encerramento|início|fim|chegada|partida): )"
+    rf"(?=\d+ ?h(?!oras{_OF_DURATION}))",
+    re.I,
 )
-_UNTIL_HOUR = re.compile(rf"{_DASH}(?=\d+ ?h)", re.IGNORECASE)
-_AFTER_HOUR = re.compile(rf"{_DASH}\d+h\d\d", re.IGNORECASE)
+_BEFORE_DURATION = re.compile(
+    r"\b(?:(?:dur|demor)\w+|lev(?:a|am|ou|aram|ará)|(?:duração|tempo)(?: é de| de| é|:))"
+    r"(?: cerca de| mais de| menos de| quase)? (?=\d+h\d\d)"
+    r"|(?<!partir )(?<!antes )(?<!depois )(?<!comboio )(?<!trem )"
+    r"\b(?:durante|faltam|há|em|de|após|quase) (?=\dh\d\d)",
+    re.I,
+)
 _PARTS_OF_DAY = {
     **dict.fromkeys(["manhã", "madrugada"], " in the morning"),
     "tarde": " in the afternoon",
@@ -140,7 +184,7 @@ _REGNAL_IN_CAPITALS = re.compile(
     rf"(?:(?<=CAPÍTULO )|(?<=ARTIGO )|(?<=VOLUME )|(?<=PARTE )|(?!VI\b)(?=[IVX]{{2}})){_ROMAN}"
 )
 """*VI* is a verb, too."""
-_NUMBERED = re.compile(rf"\b[nN](?:\.[ºo°]|[º°])\.?{_SPACE}?({NUMBER})")
+_NUMBERED = re.compile(rf"\b[nN](?:\.[ºo°]|[º°])\.?{_SPACE}?({NUMBER}|\{{\w+\}}|\d[\w./-]*\w)")
 """*N.º*, not the word *no*."""
 _IDENTIFIED = re.compile(
     r"\b(?:NIF|NIPC|NISS|CPF|RG|(?i:contribuinte|telefone|telem[óo]vel|celular|tel\.?))"
@@ -149,7 +193,9 @@ _IDENTIFIED = re.compile(
 """Digits whose full stops separate no thousands."""
 
 
-_SIGNS = re.compile(r"\d|[IVXLCDM](?![a-zà-ÿ])|(?i:ilh[ãõ]|ili[ãõ])")
+_SIGNS = re.compile(
+    r"\d|[IVXLCDM](?![a-zà-ÿ])|(?i:ilh[ãõ]|ili[ãõ]|\b(?:seg|ter|qua|qui|sex)[\w.-]*(?: [aà]|[-–]))"
+)
 """Every quantity has one of these; few sentences without quantities have."""
 _CAPITALS = re.compile(r"[^\W\d_]{2}")
 """Letters in a row; one capital alone, *N.º 5*, shows nothing."""
@@ -196,30 +242,54 @@ def _amounts(text: str) -> Iterator[Quantity]:
             fraction = " and a half" if half else ""
             words = f"{_NUMERALS[numeral.lower()]}{fraction} {_SCALES[scale.lower()]}{_in_english(currency)}"
             yield Quantity(*match.span(), words.capitalize() if numeral[0].isupper() else words)
-    for match in _OF_CURRENCY.finditer(text):
+    for match in _OF_NOUN.finditer(text):
         words = in_notation(match[1], _LANGUAGES) + _in_english(match[2])
         words = capitalized(words) if match[2].istitle() else words
         yield Quantity(*match.span(), words, is_readable=True)
+    for match in _EVERY.finditer(text):
+        yield Quantity(*match.span(), _after("every", match[0], f"{match[1]}{_in_english(match[2])}"))
     for match in _PER_THOUSAND.finditer(text):
         yield Quantity(*match.span(), f"{in_notation(match[1], _LANGUAGES)} per thousand")
 
 
-def _in_english(currency: str | None) -> str:
-    return f" {_CURRENCIES[currency.lower()]}" if currency else ""
+def _in_english(noun: str | None) -> str:
+    return f" {_NOUNS[noun.lower()]}" if noun else ""
+
+
+def _hours(text: str) -> Iterator[Quantity]:
+    hours = {cue.end() for cue in _BEFORE_HOUR.finditer(text)}
+    durations = {cue.end() for cue in _BEFORE_DURATION.finditer(text)}
+    for match in _BETWEEN_HOURS.finditer(text):
+        clocks = f"{_clock(*match.group(2, 3, 5))} and {_clock(*match.group(7, 8, 10))}"
+        yield Quantity(*match.span(), _after("between", match[1], clocks))
+    for match in _FROM_HOUR_TO_HOUR.finditer(text):
+        before, typed = match.group(1, 6)
+        is_dash = typed.strip() in ("-", "–")
+        if not is_dash or before or match[3] or match[8] or match.start() in hours:
+            conjunction = typed if is_dash and not before else " to "
+            clocks = f"{_clock(*match.group(2, 3, 5))}{conjunction}{_clock(*match.group(7, 8, 10))}"
+            yield Quantity(*match.span(), _after("from", before, clocks))
+    for match in _HOUR.finditer(text):
+        hour, minutes, unit, part = match.groups()
+        is_time = part or match.start() in hours
+        is_long = unit or match.start() in durations
+        is_long = is_long or (len(hour) == 1 and re.compile(_OF_DURATION).match(text, match.end()))
+        if minutes and is_long and not is_time:
+            yield Quantity(*match.span(), f"{hour} h {minutes} min")
+        elif minutes or is_time:
+            yield Quantity(*match.span(), _clock(hour, minutes, part))
+
+
+def _clock(hour: str, minutes: str | None, part: str | None) -> str:
+    """A time of day."""
+    return f"{hour}:{minutes or '00'}{_PARTS_OF_DAY[part.lower()] if part else ''}"
 
 
 def _times(text: str) -> Iterator[Quantity]:
-    hours = {cue.end() for cue in _BEFORE_HOUR.finditer(text)}
-    for match in _HOUR.finditer(text):
-        hour, minutes, unit, part = match.groups()
-        is_time = part or match.start() in hours or _AFTER_HOUR.match(text, match.end())
-        if unit and not is_time:
-            yield Quantity(*match.span(), match[0])
-        elif minutes or is_time:
-            if until := _UNTIL_HOUR.match(text, match.end()):
-                hours.add(until.end())
-            of_day = _PARTS_OF_DAY[part.lower()] if part else ""
-            yield Quantity(*match.span(), f"{hour}:{minutes or '00'}{of_day}")
+    yield from _hours(text)
+    for match in _WEEKDAYS_RANGE.finditer(text):
+        first, last = (_WEEKDAYS[name[:3].lower()] for name in match.group(2, 3))
+        yield Quantity(*match.span(), _after("from", match[1], f"{first} to {last}"))
     for match in _DATE.finditer(text):
         before, day, month, year = match.groups()
         date = " ".join(filter(None, [str(int(day)), _MONTHS[month.lower()], year]))
@@ -246,8 +316,8 @@ def _after(preposition: str, typed: str | None, time: str) -> str:
 
 
 def _all_quantities(text: str, in_capitals: bool) -> Iterator[Quantity]:
-    yield from _amounts(text)
     yield from _times(text)
+    yield from _amounts(text)
     yield from _measures(text)
     yield from _ordinals(text)
     for match in _IDENTIFIED.finditer(text):
@@ -261,6 +331,11 @@ def _all_quantities(text: str, in_capitals: bool) -> Iterator[Quantity]:
 def _measures(text: str) -> Iterator[Quantity]:
     for match in _MEASURE.finditer(text):
         yield Quantity(*match.span(), f"{in_notation(match[1], _LANGUAGES)} {match[2].replace('º', '°')}")
+    for match in _PACKED.finditer(text):
+        one, several = _PACKS[match[2]]
+        yield Quantity(*match.span(), f"{match[1]} {one if match[1] == '1' else several}")
+    for match in _ESCUDOS.finditer(text):
+        yield Quantity(*match.span(), match[0])
     for match in _CELSIUS.finditer(text):
         yield Quantity(*match.span(), f"{in_notation(match[1], _LANGUAGES)}°{match[2]}")
     for match in _RATE.finditer(text):
@@ -275,6 +350,10 @@ def _measures(text: str) -> Iterator[Quantity]:
 def _ordinals(text: str) -> Iterator[Quantity]:
     for match in _NUMBERED.finditer(text):
         yield Quantity(*match.span(), f"No. {in_notation(match[1], _LANGUAGES)}")
+    for match in _ARTICLE.finditer(text):
+        yield Quantity(*match.span(), f"{match[1]}rticle {match[2]}" if match[1] else match[2])
+    for match in _FLOOR.finditer(text):
+        yield Quantity(*match.span(), f"{_ordinal(match[1])} floor {_SIDES[match[2].lower()]}")
     for match in _LETTERED_ORDINAL.finditer(text):
         yield Quantity(*match.span(), _ordinal(match[1]))
     for match in _CENTURY.finditer(text):
