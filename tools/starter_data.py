@@ -32,10 +32,6 @@ NUM_VOCABULARY_PAIRS = 85_000
 MIN_WORDS, MAX_WORDS = 2, 30
 """Length of the plain text's lines."""
 
-ENTITIES = ("{name}", "@ana", "https://example.com/a", "#travel", "ana@example.com", "48.213", "%s")
-ENTITY_EVERY = 12
-"""Lines of English plain text of which one gets an entity between its words, as messages have."""
-
 WORD = re.compile(r"[^\W\d_]+")
 
 PAIRS = {
@@ -197,17 +193,6 @@ def plain_text(corpora: Path, language: str, held_out: HeldOut) -> list[tuple[st
     return kept
 
 
-def with_entities(lines: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Put an entity between two words of some lines: its translation back has it where it belongs."""
-    chance = random.Random(5)
-    changed = list(lines)
-    for row in range(0, len(lines), ENTITY_EVERY):
-        words = lines[row][0].split()
-        words.insert(chance.randint(1, len(words) - 1), chance.choice(ENTITIES))
-        changed[row] = (" ".join(words),)
-    return changed
-
-
 def main() -> None:
     """Write all files."""
     parser = argparse.ArgumentParser(
@@ -240,8 +225,8 @@ def main() -> None:
             file = f"{kind}/{name}.tsv.gz"
             write_rows(folder / file, held_out.without(row[:2] for row in read_rows(corpora / file)))
     plain = {language: plain_text(corpora, language, held_out) for language in ("pt", "en")}
-    write_rows(folder / "mono.pt.gz", plain["pt"])
-    write_rows(folder / "mono.en.gz", with_entities(plain["en"]))
+    for language, lines in plain.items():
+        write_rows(folder / f"mono.{language}.gz", lines)
     words = held_out.without(dictionary_pairs(corpora / "dictionary", plain["en"]))
     write_rows(folder / "dictionary.tsv.gz", words)
     write_rows(folder / "words.tsv.gz", with_parts_of_speech(corpora / "dictionary", words))

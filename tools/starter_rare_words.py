@@ -1,15 +1,16 @@
 """Sentence pairs for rare words: python tools/starter_rare_words.py FOLDER (--forward | --reverse) RUN.
 
-A model guesses the translation of a noun that it met a few times; the dictionary knows it. Lines of plain
-text that have a noun of the dictionary are translated with the dictionary as glossary. FOLDER is that of
-starter_data.py; a noun that is in MAX_COUNT sources of training pairs or more is not rare. Writes into FOLDER
+A model guesses the translation of a word that it met a few times; the dictionary knows it. Lines of plain
+text that have a noun, an adjective, an adverb or a number of the dictionary are translated with the
+dictionary as glossary. FOLDER is that of starter_data.py; a word that is in MAX_COUNT sources of training
+pairs or more is not rare. Writes into FOLDER
 
-- with --forward, rare-ft.tsv.gz: the Portuguese is plain text, the English a translation with the noun's
+- with --forward, rare-ft.tsv.gz: the Portuguese is plain text, the English a translation with the word's
   translation in it;
 - with --reverse and a run of the reverse direction, rare-bt.tsv.gz: the English is plain text, the Portuguese
-  a translation with the noun in it.
+  a translation with the word in it.
 
-A noun without an article in the translation, where its own sentence has one, is left out.
+A word without an article in the translation, where its own sentence has one, is left out.
 """
 
 import argparse
@@ -24,12 +25,13 @@ from starter_data import WORD, read_rows, write_rows
 from ptenmt import Translator
 from ptenmt.translation.safeguards.glossary import Glossary
 
-MAX_COUNT = 25
-"""Occurrences in the training pairs from which on a noun counts as known."""
+PARTS_OF_SPEECH = {"n", "adj", "adv", "num"}
+MAX_COUNT = 60
+"""Occurrences in the training pairs from which on a word counts as known."""
 MAX_LINES = 12
 """Lines for each term."""
 MAX_ENGLISH_COUNT = 1500
-"""Lines of plain English from which on a word has too many other meanings to be translated by a rare noun."""
+"""Lines of plain English from which on a word has too many other meanings to be translated by a rare one."""
 MAX_TRANSLATIONS = 3
 DETERMINER = re.compile(
     r"\b(?:a|an|the|my|your|his|her|its|our|their|this|that|these|those|some|any|no|each|every"
@@ -67,22 +69,31 @@ def count_words(lines: Iterable[str]) -> Counter[str]:
     return Counter(word for line in lines for word in words_of(line))
 
 
-def rare_nouns(folder: Path) -> list[tuple[str, str]]:
-    """Portuguese nouns of one word that the training pairs seldom have, with each of their translations."""
+def rare_words(folder: Path) -> list[tuple[str, str, str]]:
+    """Portuguese words that the training pairs seldom have, with a translation and the part of speech.
+
+    One row for each translation, and others for the feminine of an adjective.
+    """
     known = count_words(
         source for file in sorted((folder / "pt-en").glob("*.gz")) for source, _ in read_rows(file)
     )
-    return [
-        (noun, translation)
-        for noun, translation, part_of_speech in read_rows(folder / "words.tsv.gz")
-        if part_of_speech == "n"
-        and len(noun) >= 3
-        and noun.islower()
-        and len(WORD.findall(noun)) == 1
-        and len(translation.split()) <= 2
-        and not translation.startswith(("a ", "an ", "to "))
-        and known[singular(noun)] < MAX_COUNT
-    ]
+    rows = []
+    for lemma, translation, part_of_speech in read_rows(folder / "words.tsv.gz"):
+        if (
+            part_of_speech in PARTS_OF_SPEECH
+            and len(lemma) >= 3
+            and lemma.islower()
+            and len(WORD.findall(lemma)) == 1
+            and len(translation.split()) <= 2
+            and not translation.startswith(("a ", "an ", "to "))
+        ):
+            forms = [lemma]
+            if part_of_speech == "adj" and lemma.endswith("o"):
+                forms.append(lemma.removesuffix("o") + "a")
+            rows += [
+                (form, translation, part_of_speech) for form in forms if known[singular(form)] < MAX_COUNT
+            ]
+    return rows
 
 
 def lines_with_terms(lines: Iterable[str], terms: Iterable[str]) -> dict[str, list[str]]:
@@ -110,14 +121,17 @@ def is_well_placed(text: str, place: tuple[int, int], translation: str, translat
     return begin >= 0 and (is_kept or not has_article)
 
 
-def translate(run: str, lines: Iterable[str], terms: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+def translate(run: str, lines: Iterable[str], terms: Iterable[tuple[str, str, str]]) -> list[tuple[str, str]]:
     """Lines with terms that the run by itself translates otherwise, with translations that have them.
 
     The translations of a term take turns, line by line.
     """
     translations = defaultdict(list)
-    for term, translation in terms:
+    nouns = set()
+    for term, translation, part_of_speech in terms:
         translations[term].append(translation)
+        if part_of_speech == "n":
+            nouns.add((term, translation))
     chosen = lines_with_terms(lines, translations)
     translator = Translator.load(run)
     texts = sorted({line for term_lines in chosen.values() for line in term_lines})
@@ -133,7 +147,10 @@ def translate(run: str, lines: Iterable[str], terms: Iterable[tuple[str, str]]) 
     pairs = []
     for turn, turn_texts in enumerate(texts_of_turns):
         of_turn = {term: each[turn % len(each)] for term, each in translations.items()}
-        plurals = {plural(term): plural(translation) for term, translation in of_turn.items()}
+        plurals = {
+            plural(term): plural(translation) if (term, translation) in nouns else translation
+            for term, translation in of_turn.items()
+        }
         glossary = Glossary(plurals | of_turn)  # what is first is found first
         in_order = sorted(turn_texts)
         results = translator.with_glossary(glossary).translate(in_order)
@@ -163,25 +180,25 @@ def main() -> None:
 
     if options.reverse:
         unambiguous = [
-            (english, noun)
-            for noun, english in rare_nouns(folder)
+            (english, word, part_of_speech)
+            for word, english, part_of_speech in rare_words(folder)
             if frequency_of(english, 0) < MAX_ENGLISH_COUNT
         ]
         back = translate(options.reverse, english_lines, unambiguous)
         write_rows(folder / "rare-bt.tsv.gz", [(portuguese, english) for english, portuguese in back])
     else:
-        by_noun = defaultdict(list)
-        for noun, english in rare_nouns(folder):
-            by_noun[noun].append(english)
+        by_word = defaultdict(list)
+        for word, english, part_of_speech in rare_words(folder):
+            by_word[word].append((english, part_of_speech))
 
-        def usual_first(english: str) -> tuple[bool, int]:
-            frequency = frequency_of(english, -1)
+        def usual_first(translation: tuple[str, str]) -> tuple[bool, int]:
+            frequency = frequency_of(translation[0], -1)
             return frequency >= MAX_ENGLISH_COUNT, -frequency
 
         usual = [
-            (noun, english)
-            for noun, translations in by_noun.items()
-            for english in sorted(translations, key=usual_first)[:2]
+            (word, english, part_of_speech)
+            for word, translations in by_word.items()
+            for english, part_of_speech in sorted(translations, key=usual_first)[:2]
             if frequency_of(english, -1)
         ]
         portuguese_lines = [line for (line,) in read_rows(folder / "mono.pt.gz")]
