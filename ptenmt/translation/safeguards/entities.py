@@ -51,6 +51,7 @@ _IN_CAPITALS = re.compile(
 )
 """In a text in capitals, where *IA* is a word: known acronyms, and the letter of *PLANO A*."""
 _NUMBER_OR_CODE = re.compile(f"{CODE}|{SIZE}|{NUMBER}")
+_EMPHASIS = re.compile(r"[*_~]{1,3}")
 _TAG = re.compile(r"<(?P<begin>[A-Za-z][\w-]*).*>|</(?P<end>[A-Za-z][\w-]*)>")
 _SIGNS = "%‰€£¥$"
 _PIECE = re.compile(rf"{CODE}|\d+|[{_SIGNS}]")
@@ -96,6 +97,8 @@ class Entities(Safeguard):
                 _SHORT_NUMBER.fullmatch(original) or _SCORE.match(sentence.original, begin)
             ):
                 source = original
+            elif _EMPHASIS.fullmatch(original):
+                source = ""  # a word that touches a placeholder is not translated
             elif self._has_placeholders and (written in masked or len(masked) < len(PLACEHOLDERS)):
                 if written not in masked:
                     masked.append(written)
@@ -245,11 +248,11 @@ def _spaced_as_typed(sentence: str, entities: Sequence[str], text: str) -> str:
             continue
         for row, (left, right) in enumerate(pairwise(typed)):
             before, after = written[row : row + 2]
-            if left[-1:].isalnum() and before[-2:-1].isalnum():
+            if left[-1:].strip() and before[-2:-1].strip():
                 before = before.removesuffix(" ")
             elif left[-1:] == " " and before[-1:].isalnum():
                 before += " "
-            if right[:1].isalnum() and after[1:2].isalnum():
+            if right[:1].strip() and after[1:2].strip():
                 after = after.removeprefix(" ")
             elif right[:1] == " " and after[:1].isalnum():
                 after = f" {after}"
