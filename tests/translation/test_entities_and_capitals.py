@@ -295,8 +295,8 @@ def test_acronyms_alone_are_not_translated(make, typed: str, written: str) -> No
 
 def test_the_model_reads_emphasized_words_without_the_emphasis(make) -> None:
     translator = make(WITH, lambda text: [text])
-    assert translate(translator, "Ela vê *o gato* (**25 €**).").text == "Ela vê *o gato* (**25 €**)."
-    assert translator.engine.seen == ["Ela vê o gato (25 €)."]
+    assert translate(translator, "Ela vê *o gato* (**ali**).").text == "Ela vê *o gato* (**ali**)."
+    assert translator.engine.seen == ["Ela vê o gato (ali)."]
 
 
 @pytest.mark.parametrize("read", ["Viu 7 hours.", "Viu seven hours.", "Viu 7 o'clock."])
