@@ -248,17 +248,22 @@ def _spaced_as_typed(sentence: str, entities: Sequence[str], text: str) -> str:
             continue
         for row, (left, right) in enumerate(pairwise(typed)):
             before, after = written[row : row + 2]
-            if left[-1:].strip() and before[-2:-1].strip():
+            if _touch_alike(left[-1:], before[-2:-1]):
                 before = before.removesuffix(" ")
             elif left[-1:] == " " and before[-1:].isalnum():
                 before += " "
-            if right[:1].strip() and after[1:2].strip():
+            if _touch_alike(right[:1], after[1:2]):
                 after = after.removeprefix(" ")
             elif right[:1] == " " and after[:1].isalnum():
                 after = f" {after}"
             written[row : row + 2] = before, after
         text = entity.join(written)
     return text
+
+
+def _touch_alike(typed: str, written: str) -> bool:
+    """Whether what touches an entity in a sentence may touch it in the translation: of words, any letter."""
+    return (typed.isalnum() and written.isalnum()) or (typed == written and bool(typed.strip()))
 
 
 def _well_nested(entities: Sequence[str], text: str) -> str:
