@@ -91,6 +91,7 @@ _ENTITIES = (
     r"(?<!~)~~(?=[^\s~])|(?<=[^\s~])~~(?!~)",  # ~~strikethrough~~
     rf"\[(?=[^\[\]\n]{{1,200}}\]\(\S)|(?<=\S)\]{_BRACKETS}",  # [link](address)
     r"(?<![\w.])(?<!E\. )(?!E\. U\. A\.|S\. A\.)[A-Z]\.(?: [A-Z]\.){1,4} [A-Z][a-zà-ÿ]+\b",  # J. R. Silva
+    r"(?<!\w)(?:São|S\.) [A-Z][a-zà-ÿ]+",  # São Paulo, S. Pedro
     r"(?<!\w)[A-Z](?: ?[x×&] ?[A-Z]){1,3}(?!\w)",  # A x L x P, A & B
     CODE,
     SIZE,
@@ -103,7 +104,7 @@ _ENTITIES = (
 
 _SIGNS = re.compile(
     rf"[\d@#%`*_\u20e3{{{''.join(PLACEHOLDERS)}{_EMOJI[1:]}|://|(?i:www)\.|[<>&$]|:\\|\\\("
-    r"|[\w\]]\(|\w\.[A-Za-z]{2}|[A-Z]\. [A-Z]|[A-Z] ?[x×] ?[A-Z]"
+    r"|[\w\]]\(|\w\.[A-Za-z]{2}|[A-Z]\. [A-Z]|São [A-Z]|[A-Z] ?[x×] ?[A-Z]"
     r"|[a-z][A-Z]|\\\\|--[a-z]|(?:^|[\s~.])/|\|\||~~"
 )
 """Every entity has one of these; to search them is ten times as fast."""

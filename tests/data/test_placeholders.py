@@ -85,6 +85,7 @@ from ptenmt.data.placeholders import PLACEHOLDERS, in_notation, mask, mask_pair,
         ("J. R. R. Tolkien e A. B. Costa, vitamina C. A Ou E.U.A. S", ["J. R. R. Tolkien", "A. B. Costa"]),
         ("aluno(a), os(as), Dr.(a), caro.a(s), S.A.(Lisboa), foo(x", []),  # no calls
         ("Chegou.Depois(o homem) saiu. E. U. A. Depois S. A. Agora", []),
+        ("São Paulo é de S. João e são do São Tomé.", ["São Paulo", "S. João", "São Tomé"]),
         ("O método __init__ de **A**", ["__init__", "**"]),
     ],
 )

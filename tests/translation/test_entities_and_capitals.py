@@ -293,6 +293,17 @@ def test_acronyms_alone_are_not_translated(make, typed: str, written: str) -> No
         assert translator.translate(typed, prefix="Bri")[0].text != written
 
 
+def test_an_entity_that_stood_before_a_full_stop_has_a_space_before_a_word(make) -> None:
+    translator = make(WITH, lambda text: [f"{text[-2]} {text[:-2]}."])
+    assert translate(translator, "Ela vê São Bento.").text == "São Bento Ela vê ."
+
+
+def test_the_model_reads_emphasized_words_without_the_emphasis(make) -> None:
+    translator = make(WITH, lambda text: [text])
+    assert translate(translator, "Ela vê *o gato* (**ali**).").text == "Ela vê *o gato* (**ali**)."
+    assert translator.engine.seen == ["Ela vê o gato (ali)."]
+
+
 @pytest.mark.parametrize("read", ["Viu 7 hours.", "Viu seven hours.", "Viu 7 o'clock."])
 def test_hours_are_no_time_of_day(make, read: str) -> None:
     translator = make(WITH, lambda text: [read if "horas" in text else text])

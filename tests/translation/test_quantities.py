@@ -99,6 +99,7 @@ from ptenmt.translation.safeguards.quantities import quantities
         ("No artigo 5.º e no Art.º 7.º, n.º 2", ["5", "Article 7", "No. 2"]),
         ("Processo n.º 1234/22.5T8LSB, n.º {numero}", ["No. 1234/22.5T8LSB", "No. {numero}"]),
         ("Rua A, 12, 2.º Esq.; 3º Dto", ["2nd floor left", "3rd floor right"]),
+        ("Às 3.ªs e 5.ªs feiras, na 2.ª e na 4.ª-feira", ["Tuesdays", "Thursdays", "on Wednesday"]),
         ("12 un. de ovos, 1 cx. de leite, 3 un.", ["12 units", "1 box", "3 units"]),
         ("Custava 5$00 ou 1.250$50", ["5$00", "1.250$50"]),
         ("ABERTO DAS 9H ÀS 18H. HORÁRIO: 9H-18H", ["FROM 9:00 TO 18:00", "9:00-18:00"]),

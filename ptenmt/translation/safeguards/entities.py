@@ -51,6 +51,7 @@ _IN_CAPITALS = re.compile(
 )
 """In a text in capitals, where *IA* is a word: known acronyms, and the letter of *PLANO A*."""
 _NUMBER_OR_CODE = re.compile(f"{CODE}|{SIZE}|{NUMBER}")
+_EMPHASIS = re.compile(r"[*_~]{1,3}")
 _TAG = re.compile(r"<(?P<begin>[A-Za-z][\w-]*).*>|</(?P<end>[A-Za-z][\w-]*)>")
 _SIGNS = "%‰€£¥$"
 _PIECE = re.compile(rf"{CODE}|\d+|[{_SIGNS}]")
@@ -96,6 +97,8 @@ class Entities(Safeguard):
                 _SHORT_NUMBER.fullmatch(original) or _SCORE.match(sentence.original, begin)
             ):
                 source = original
+            elif _EMPHASIS.fullmatch(original):
+                source = ""  # a word that touches a placeholder is not translated
             elif self._has_placeholders and (written in masked or len(masked) < len(PLACEHOLDERS)):
                 if written not in masked:
                     masked.append(written)
@@ -245,17 +248,22 @@ def _spaced_as_typed(sentence: str, entities: Sequence[str], text: str) -> str:
             continue
         for row, (left, right) in enumerate(pairwise(typed)):
             before, after = written[row : row + 2]
-            if left[-1:].isalnum() and before[-2:-1].isalnum():
+            if _touch_alike(left[-1:], before[-2:-1]):
                 before = before.removesuffix(" ")
             elif left[-1:] == " " and before[-1:].isalnum():
                 before += " "
-            if right[:1].isalnum() and after[1:2].isalnum():
+            if _touch_alike(right[:1], after[1:2]):
                 after = after.removeprefix(" ")
             elif right[:1] == " " and after[:1].isalnum():
                 after = f" {after}"
             written[row : row + 2] = before, after
         text = entity.join(written)
     return text
+
+
+def _touch_alike(typed: str, written: str) -> bool:
+    """Whether what touches an entity in a sentence may touch it in the translation: of words, any letter."""
+    return (typed.isalnum() and written.isalnum()) or (typed == written and bool(typed.strip()))
 
 
 def _well_nested(entities: Sequence[str], text: str) -> str:

@@ -105,9 +105,9 @@ _WEEKDAYS_RANGE = re.compile(
     re.I,
 )
 """Not *de segunda a sexta classe*."""
-_FEIRA = r"[ -]feira(?!\w)(?! (?:internacional|nacional|anual|d[eoa]s?(?! manhã| semana)))"
+_FEIRA = r"[ -]feiras?(?!\w)(?! (?:internacional|nacional|anual|d[eoa]s?(?! manhã| semana)))"
 """Not *3.ª Feira do Livro*."""
-_WEEKDAY_NUMBER = r"([2-6])\.?[ªa]"
+_WEEKDAY_NUMBER = r"([2-6])\.?[ªa](s?)"
 _WEEKDAY = re.compile(
     rf"(?:\b(na) )?(?<![\w.,]){_WEEKDAY_NUMBER}(?:{_FEIRA}|(?= (?:a|à|e|ou) {_WEEKDAY_NUMBER}{_FEIRA}))", re.I
 )
@@ -300,7 +300,9 @@ def _times(text: str) -> Iterator[Quantity]:
         date = "".join(part if part.isalnum() or part in "/-" else " " for part in parts)
         yield Quantity(*match.span(), date)
     for match in _WEEKDAY.finditer(text):
-        yield Quantity(*match.span(), _after("on", match[1], _WEEKDAYS[match[2]]), is_readable=True)
+        yield Quantity(
+            *match.span(), _after("on", match[1], _WEEKDAYS[match[2]] + match[3]), is_readable=True
+        )
     for match in _DECADES.finditer(text):
         decade = _after("in the", match[1], f"{match[2]}s")
         yield Quantity(match.start(), match.end(2), decade, is_readable=True)
