@@ -302,6 +302,8 @@ def test_the_model_reads_emphasized_words_without_the_emphasis(make) -> None:
     translator = make(WITH, lambda text: [text])
     assert translate(translator, "Ela vê *o gato* (**ali**).").text == "Ela vê *o gato* (**ali**)."
     assert translator.engine.seen == ["Ela vê o gato (ali)."]
+    assert translate(translator, "Ela vê *3 mil gatos* e *2,50*.").text == "Ela vê *3,000 gatos* e *2.50*."
+    assert re.sub("[❶-❿]", "❶", translator.engine.seen[-1]) == "Ela vê ❶ gatos e ❶."
 
 
 @pytest.mark.parametrize("read", ["Viu 7 hours.", "Viu seven hours.", "Viu 7 o'clock."])

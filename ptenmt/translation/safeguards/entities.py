@@ -136,7 +136,18 @@ class Entities(Safeguard):
         for part in sorted(parts, key=lambda part: (part[0], -part[1])):
             if not chosen or part[0] >= chosen[-1][1]:
                 chosen.append(part)
+                self._join_emphasized(chosen)
         return chosen
+
+    def _join_emphasized(self, parts: list[tuple[int, int, _Kind, str]]) -> None:
+        """Make one of the last three parts, if they are an entity with the same emphasis around it."""
+        if len(parts) < 3:
+            return
+        before, entity, after = parts[-3:]
+        is_emphasis = _EMPHASIS.fullmatch(before[3]) and before[3] == after[3]
+        if is_emphasis and (before[1], entity[1]) == (entity[0], after[0]):
+            kind = entity[2] if self._has_placeholders else "entity"
+            parts[-3:] = [(before[0], after[1], kind, before[3] + entity[3] + after[3])]
 
     def _acronyms(self, text: str) -> list[tuple[int, int, _Kind, str]]:
         """Acronyms as they are, or the English ones: of their tokens a model makes other words.
