@@ -142,7 +142,8 @@ class HeldOut:
 def dictionary_pairs(folder: Path, english_lines: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """For each word the two translations on which most dictionaries agree, or else the most frequent one.
 
-    Words are those with a part of speech, of at most three words on each side. Where no two dictionaries
+    Words are those with a part of speech, of at most three words on each side, without digits ("10 horas" is
+    "ten o'clock" in one dictionary, and "ten hours" in most sentences). Where no two dictionaries
     agree, the first that has the word decides; its translations are then no names, and have no word that the
     plain English text lacks. A word net's synonyms are too remote for that.
     """
@@ -153,7 +154,8 @@ def dictionary_pairs(folder: Path, english_lines: Iterable[tuple[str, ...]]) -> 
         entries: dict[str, set[str]] = defaultdict(set)
         names = set()
         for portuguese, english, part_of_speech, *_ in read_rows(folder / f"{name}.tsv.gz"):
-            if part_of_speech and max(len(portuguese.split()), len(english.split())) <= 3:
+            has_digit = any(character.isdigit() for character in portuguese + english)
+            if part_of_speech and not has_digit and max(len(portuguese.split()), len(english.split())) <= 3:
                 entries[portuguese].add(english)
                 if part_of_speech == "prop":
                     names.add((portuguese, english))
