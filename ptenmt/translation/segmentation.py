@@ -25,13 +25,14 @@ from ptenmt.translation.spans import source_text
 _ELLIPSIS = re.compile(r"…[\"'”’»)]*\s+(?=[\"'“‘«(]*[A-ZÀ-Þ])")
 """Ends a sentence before a capital; sentencex knows three full stops only."""
 _ABBREVIATION = re.compile(
-    r"\b(?i:sécs?|págs?|caps?|vols?|núm|nr|n|av|aprox|tels?|tlm|ref|máx|mín|r|pp?|cfr?|tab|arts|figs|obs|qtde?|c[óo]d"
+    r"\b(?i:sécs?|págs?|caps?|vols?|núm|nr|n|av|aprox|tels?|tlm|ref|máx|mín|r|pp?|cfr?|tab|arts|figs|obs|qtde?|temp|hab|c[óo]d"
     r"|ed|dep|arq|sta|srs|(?:ex|il)m[oa]s?|(?:prof|sr|dr)as?)\.\s+"
-    r"|\b(?i:exas?|univ|fac|inst|est|lg|pç|hab|resp)\.\s+(?=[a-zà-ÿ])"
-    r"|(?<=\d )(?:uni?|cx|pct)\.\s+(?=[a-z])"
+    r"|\b(?i:exas?|univ|fac|inst|est|lg|pç|resp)\.\s+(?=[a-zà-ÿ])"
+    r"|(?<=\d )(?:uni?|cx|pct|c)\.\s+(?=[a-z])"
     r"|\b(?i:als?|apt?o?|bl|qd|lt|fls?|docs?|inc|und?|cx|proc|min)\.\s+(?=\d|[A-Za-z](?:[),]|$)|n\.)"
     r"|(?:^|[.!?…] |\b(?i:o|ao|à|de|do|da|com|por|rei|rainha) |(?<![A-Z] )\b(?i:a|e|em) )"
     r"(?:D\.\s+|[A-Z]\.\s+(?=[A-ZÀ-Þ][a-zà-ÿ]{2}))"  # D. Maria, J. Silva, not vitamin D
+    r"|\b(?i:seg|ter|qua|qui|sex|s[áa]b|dom)\.\s+(?=(?:a|à|até|e|ou|das|de|(?:encerr|fech)ad\w+)\b|\d)"
     r"|\b(?i:jan|fev|mar|abr|mai|jun|jul|ago|set|out|nov|dez)\.\s+(?=(?:de )?\d{4})"
     r"|\b(?:Ltda|Cia|[ad]\.\s?C)\.\s+(?=[a-zà-ÿ(]|Ltda\b)"
 )

@@ -16,6 +16,7 @@ from ptenmt.translation.safeguards.loops import Loops
 from ptenmt.translation.safeguards.protocol import Safeguard
 from ptenmt.translation.safeguards.quotes import Brackets, Quotes
 from ptenmt.translation.safeguards.spaces import Spaces
+from ptenmt.translation.safeguards.stand_ins import StandIns
 
 __all__ = ["Safeguard", "safeguards_of"]
 
@@ -36,5 +37,6 @@ def safeguards_of(
     if glossary is not None:
         safeguards.append(Terms(glossary))
     if config.decoding.safeguards:
-        safeguards += [Capitals(tokenizers.source, config), Quotes(tokenizers.source), Brackets(), Spaces()]
+        safeguards += [StandIns(config), Capitals(tokenizers.source, config)]
+        safeguards += [Quotes(tokenizers.source), Brackets(), Spaces()]
     return safeguards

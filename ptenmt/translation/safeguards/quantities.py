@@ -8,10 +8,11 @@ short one of Brazil (*bilhão*) differ in spelling.
 import re
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import NamedTuple
 
 from ptenmt.data.augmentation import capitalized
 from ptenmt.data.placeholders import NUMBER, SIZE, in_notation
+from ptenmt.translation.safeguards.numerals import Quantity, numbers_in_words
+from ptenmt.translation.safeguards.times import times, with_preposition
 
 _LANGUAGES = ("pt", "en")
 _SPACE = "[ \u00a0]"
@@ -68,54 +69,6 @@ _MAX_RANGE_BEGIN = 40
 _OF_NOUN = re.compile(rf"({NUMBER}){_SPACE}(?i:{_NOUN})")
 _EVERY = re.compile(rf"\bde (\d+) em \1 ({_NOUN_WORD})", re.I)
 _PER_THOUSAND = re.compile(rf"({NUMBER}) (?i:por mil\b)(?! (?i:{_SCALE_WORD}|{_NOUN_WORD}))")
-_MONTHS = {
-    **{"janeiro": "January", "fevereiro": "February", "março": "March", "abril": "April", "maio": "May"},
-    **{"junho": "June", "julho": "July", "agosto": "August", "setembro": "September"},
-    **{"outubro": "October", "novembro": "November", "dezembro": "December"},
-}
-_DATE = re.compile(
-    r"(?:\b(em|no dia) )?(?<![\w.,:/–-])(0?[1-9]|[12]\d|3[01])(?:\.?[ºo°])?"
-    rf" de ({'|'.join(_MONTHS)})(?: de (\d{{4}}))?(?!\w)",
-    re.I,
-)
-_SHORT_MONTHS = {
-    **{"jan": "Jan", "fev": "Feb", "mar": "Mar", "abr": "Apr", "mai": "May", "jun": "Jun"},
-    **{"jul": "Jul", "ago": "Aug", "set": "Sep", "out": "Oct", "nov": "Nov", "dez": "Dec"},
-}
-_SHORT_DATE = re.compile(
-    rf"(?<![\w.,:/–-])(?:(\d\d?)( de |[ /-]))?({'|'.join(_SHORT_MONTHS)})"
-    r"(\.? de |\. ?|(?<=\d.{4}) |[/-])(\d{4}|(?<=/)\d\d)(?!\w|[.,/-]\d)",
-    re.I,
-)
-"""14 fev. 2023, 15-MAR-2024, jan/20; not *mar 2000*."""
-_WEEKDAYS = {
-    **{"2": "Monday", "3": "Tuesday", "4": "Wednesday", "5": "Thursday", "6": "Friday"},
-    **{"seg": "Monday", "ter": "Tuesday", "qua": "Wednesday", "qui": "Thursday", "sex": "Friday"},
-    **{"sáb": "Saturday", "dom": "Sunday"},
-}
-_WEEKDAY_NAME = (
-    r"([2-6](?=\.?ª)|seg(?:unda)?|ter(?:ça|(?=[.–-]))|qua(?:rta)?|qui(?:nta)?|sex(?:ta)?|sáb(?:ado)?|dom(?:ingo)?)"
-    r"(?:\.?ª)?(?:[ -]feira)?(?!\w)"
-)
-_WEEKDAYS_RANGE = re.compile(
-    r"(?:\b(de) |(?<!\ba )(?<!\b[dn]a )(?<!\bpela )(?<![\w.,-]))"
-    rf"{_WEEKDAY_NAME}(?:\.(?= (?-i:[aà])|[-–]))?"
-    rf"(?: (?:a|à|ao|até) |{_DASH}){_WEEKDAY_NAME}(?:\.(?=[,:]| [a-z\d]))?"
-    r"(?! (?:edi|s[ée]ri|class|ord|divis|posi|part|categ|gera|fil|temp|vez|ano|fase|etap|feira|lugar))",
-    re.I,
-)
-"""Not *de segunda a sexta classe*."""
-_FEIRA = r"[ -]feiras?(?!\w)(?! (?:internacional|nacional|anual|d[eoa]s?(?! manhã| semana)))"
-"""Not *3.ª Feira do Livro*."""
-_WEEKDAY_NUMBER = r"([2-6])\.?[ªa](s?)"
-_WEEKDAY = re.compile(
-    rf"(?:\b(na) )?(?<![\w.,]){_WEEKDAY_NUMBER}(?:{_FEIRA}|(?= (?:a|à|e|ou) {_WEEKDAY_NUMBER}{_FEIRA}))", re.I
-)
-_DECADES = re.compile(
-    r"(?:\b(nos) |(?<=\bdos )|(?<=\baos )|(?<=\bpelos )|(?<=\bos )(?<!todos os ))anos ((?:1[89]|20)?\d0)"
-    r"(?:(?: e | a )((?:19|20)?\d0))?(?!\w|[.,]\d| ?%| ?[e,a] ?\d| mil\b| [mbt]r?ilh)",
-    re.I,
-)
 _HUNDREDS = re.compile(rf" e \d{{1,3}}(?![\d.,]|{_SPACE}{_SCALE_WORD})")
 """After *mil*: part of the same number, or another one."""
 _MEASURE = re.compile(rf"({SIZE}|{NUMBER}){_SPACE}({_OTHER_UNITS}|{_LENGTHS_AND_WEIGHTS})(?![\w'’-])")
@@ -137,41 +90,6 @@ _PACKED = re.compile(r"(?<![\w.,])(\d+) ?(un|cx|pct)\b(?:\.(?= \w))?")
 _PACKS = {"un": ("unit", "units"), "cx": ("box", "boxes"), "pct": ("pack", "packs")}
 _ESCUDOS = re.compile(r"(?<![\w.,])\d[\d.]*\$\d\d(?!\d)")
 _OF_ALL = re.compile(r"\b(?i:página|passo|etapa|parte|questão|resultados?) (\d+(?:[-–]\d+)?) de (\d+)\b")
-_CLOCK = (
-    r"(?<![\w.,:/])([01]?\d|2[0-4])(?:(?: ?h|:)([0-5]\d)(m(?:in)?)?| ?h(?:oras?)?)?(?!\w|:\d)"
-    r"(?: da (manhã|tarde|noite|madrugada)\b(?! seguinte))?"
-)
-_HOUR = re.compile(rf"(?=\d+(?: ?h(?:\d|\b)| horas?\b))(?!24){_CLOCK}", re.I)
-_FROM_HOUR_TO_HOUR = re.compile(
-    r"(?:\b(d[ae]s?|desde as) |(?<![\w–-])(?=\d+(?: ?h|:)))"
-    rf"{_CLOCK}((?: até)? às |{_DASH}(?=\d+(?: ?h|:))){_CLOCK}",
-    re.I,
-)
-_BETWEEN_HOURS = re.compile(rf"\b(entre as) {_CLOCK}( e (?:as )?){_CLOCK}", re.I)
-_OF_DURATION = (
-    r"(?: de (?!hoje|ontem|amanhã|segunda|terça|quarta|quinta|sexta|sábado|domingo)[a-z]"
-    r"| por\b| diárias| semanais)"
-)
-"""After hours that are no time of day: *7 horas de viagem*."""
-_BEFORE_HOUR = re.compile(
-    r"(?:\b(?:às(?: \d+ (?:ou|e))?|das|(?:entre|e|para|desde|até|após) as|até(?= \d+h)|pelas) "
-    r"|\b(?:são|eram) (?=\d+ ?h(?:oras)?(?:[.,;!?]|$| d[ao] (?:manhã|tarde|noite|madrugada)| em ponto))"
-    r"|\b(?:hor[áa]rios?|hora|abertura|fecho|fechamento|encerramento|início|fim|chegada|partida): )"
-    rf"(?=\d+ ?h(?!oras{_OF_DURATION}))",
-    re.I,
-)
-_BEFORE_DURATION = re.compile(
-    r"\b(?:(?:dur|demor)\w+|lev(?:a|am|ou|aram|ará)|(?:duração|tempo)(?: é de| de| é|:))"
-    r"(?: cerca de| mais de| menos de| quase)? (?=\d+h\d\d)"
-    r"|(?<!partir )(?<!antes )(?<!depois )(?<!comboio )(?<!trem )"
-    r"\b(?:durante|faltam|há|em|de|após|quase) (?=\dh\d\d)",
-    re.I,
-)
-_PARTS_OF_DAY = {
-    **dict.fromkeys(["manhã", "madrugada"], " in the morning"),
-    "tarde": " in the afternoon",
-    "noite": " at night",
-}
 _CENTURIES = re.compile(
     rf"(?i:\bséculos?|\bsécs\.) (?:{_ROMAN})(?:(?i:, | e | a | ao |[-–])(?![DM]\. ){_ROMAN})*"
 )
@@ -194,23 +112,15 @@ _IDENTIFIED = re.compile(
 
 
 _SIGNS = re.compile(
-    r"\d|[IVXLCDM](?![a-zà-ÿ])|(?i:ilh[ãõ]|ili[ãõ]|\b(?:seg|ter|qua|qui|sex)[\w.-]*(?: [aà]|[-–]))"
+    r"\d|[IVXLCDM](?![a-zà-ÿ])"
+    r"|(?i:il(?:h|i)[ãõ]|mei[ao]|quarto|\b(?:vinte|cento|mil) e|(?:nta|nt[oa]s) e|horas|para as"
+    r"|\b(?:seg|ter|qua|qui|sex|s[áa]b|dom)(?:\.|[\w.-]*(?: [aà]|[-–])))"
 )
 """Every quantity has one of these; few sentences without quantities have."""
 _CAPITALS = re.compile(r"[^\W\d_]{2}")
 """Letters in a row; one capital alone, *N.º 5*, shows nothing."""
 _ORDINAL_SIGNS = str.maketrans("", "", "ºª")
 """Python counts these to the small letters."""
-
-
-class Quantity(NamedTuple):
-    """A part of a text, and how the target language writes it."""
-
-    begin: int
-    end: int
-    target: str
-    is_readable: bool = False
-    """Whether a model without placeholders translates it well."""
 
 
 def quantities(text: str, languages: tuple[str, str]) -> list[Quantity]:
@@ -242,12 +152,15 @@ def _amounts(text: str) -> Iterator[Quantity]:
             fraction = " and a half" if half else ""
             words = f"{_NUMERALS[numeral.lower()]}{fraction} {_SCALES[scale.lower()]}{_in_english(currency)}"
             yield Quantity(*match.span(), words.capitalize() if numeral[0].isupper() else words)
+    yield from numbers_in_words(text, counting=False)
     for match in _OF_NOUN.finditer(text):
         words = in_notation(match[1], _LANGUAGES) + _in_english(match[2])
         words = capitalized(words) if match[2].istitle() else words
         yield Quantity(*match.span(), words, is_readable=True)
     for match in _EVERY.finditer(text):
-        yield Quantity(*match.span(), _after("every", match[0], f"{match[1]}{_in_english(match[2])}"))
+        yield Quantity(
+            *match.span(), with_preposition("every", match[0], f"{match[1]}{_in_english(match[2])}")
+        )
     for match in _PER_THOUSAND.finditer(text):
         yield Quantity(*match.span(), f"{in_notation(match[1], _LANGUAGES)} per thousand")
 
@@ -256,69 +169,8 @@ def _in_english(noun: str | None) -> str:
     return f" {_NOUNS[noun.lower()]}" if noun else ""
 
 
-def _hours(text: str) -> Iterator[Quantity]:
-    hours = {cue.end() for cue in _BEFORE_HOUR.finditer(text)}
-    durations = {cue.end() for cue in _BEFORE_DURATION.finditer(text)}
-    for match in _BETWEEN_HOURS.finditer(text):
-        clocks = f"{_clock(*match.group(2, 3, 5))} and {_clock(*match.group(7, 8, 10))}"
-        yield Quantity(*match.span(), _after("between", match[1], clocks))
-    for match in _FROM_HOUR_TO_HOUR.finditer(text):
-        before, typed = match.group(1, 6)
-        is_dash = typed.strip() in ("-", "–")
-        if not is_dash or before or match[3] or match[8] or match.start() in hours:
-            conjunction = typed if is_dash and not before else " to "
-            clocks = f"{_clock(*match.group(2, 3, 5))}{conjunction}{_clock(*match.group(7, 8, 10))}"
-            yield Quantity(*match.span(), _after("from", before, clocks))
-    for match in _HOUR.finditer(text):
-        hour, minutes, unit, part = match.groups()
-        is_time = part or match.start() in hours
-        is_long = unit or match.start() in durations
-        is_long = is_long or (len(hour) == 1 and re.compile(_OF_DURATION).match(text, match.end()))
-        if minutes and is_long and not is_time:
-            yield Quantity(*match.span(), f"{hour} h {minutes} min")
-        elif minutes or is_time:
-            yield Quantity(*match.span(), _clock(hour, minutes, part))
-
-
-def _clock(hour: str, minutes: str | None, part: str | None) -> str:
-    """A time of day."""
-    return f"{hour}:{minutes or '00'}{_PARTS_OF_DAY[part.lower()] if part else ''}"
-
-
-def _times(text: str) -> Iterator[Quantity]:
-    yield from _hours(text)
-    for match in _WEEKDAYS_RANGE.finditer(text):
-        first, last = (_WEEKDAYS[name[:3].lower()] for name in match.group(2, 3))
-        yield Quantity(*match.span(), _after("from", match[1], f"{first} to {last}"))
-    for match in _DATE.finditer(text):
-        before, day, month, year = match.groups()
-        date = " ".join(filter(None, [str(int(day)), _MONTHS[month.lower()], year]))
-        yield Quantity(*match.span(), _after("on", before, date), is_readable=True)
-    for match in _SHORT_DATE.finditer(text):
-        day, after_day, month, after_month, year = match.groups()
-        parts = [day or "", after_day or "", _SHORT_MONTHS[month.lower()], after_month, year]
-        date = "".join(part if part.isalnum() or part in "/-" else " " for part in parts)
-        yield Quantity(*match.span(), date)
-    for match in _WEEKDAY.finditer(text):
-        yield Quantity(
-            *match.span(), _after("on", match[1], _WEEKDAYS[match[2]] + match[3]), is_readable=True
-        )
-    for match in _DECADES.finditer(text):
-        decade = _after("in the", match[1], f"{match[2]}s")
-        yield Quantity(match.start(), match.end(2), decade, is_readable=True)
-        if match[3]:
-            yield Quantity(*match.span(3), f"{match[3]}s", is_readable=True)
-
-
-def _after(preposition: str, typed: str | None, time: str) -> str:
-    """A time with its preposition, in the case of the typed one, if there is one."""
-    if typed is None:
-        return time
-    return f"{preposition.capitalize() if typed[0].isupper() else preposition} {time}"
-
-
 def _all_quantities(text: str, in_capitals: bool) -> Iterator[Quantity]:
-    yield from _times(text)
+    yield from times(text)
     yield from _amounts(text)
     yield from _measures(text)
     yield from _ordinals(text)
@@ -346,7 +198,7 @@ def _measures(text: str) -> Iterator[Quantity]:
         yield Quantity(*match.span(), in_notation(match[1], _LANGUAGES) + match[2])
     for match in _RANGE.finditer(text):
         numbers = (in_notation(number, _LANGUAGES) for number in match.group(2, 3))
-        yield Quantity(*match.span(), _after("from", match[1], " to ".join(numbers)))
+        yield Quantity(*match.span(), with_preposition("from", match[1], " to ".join(numbers)))
 
 
 def _ordinals(text: str) -> Iterator[Quantity]:

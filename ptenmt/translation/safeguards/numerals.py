@@ -1,0 +1,86 @@
+"""Numbers of several words, as English writes them: ``vinte e três``, ``mil e duzentas``.
+
+Models lose one of the words; a number of one word they translate themselves. text2num finds and reads them.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_SEVERAL_WORDS = re.compile(r"\b(?:vinte|\w+nta|cento|\w+ent[oa]s|mil|milh(?:ão|ões)) e \w{2}", re.I)
+"""Every number of several words has this; few other texts have."""
+_TOKEN = re.compile(r"[^\W\d_]+|\S")
+_BELOW_TWENTY = [
+    *["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"],
+    *["twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"],
+]
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_DIGIT = re.compile(r"\d \Z")
+"""Before a part of a number: *2 mil e quinhentos*."""
+_BEFORE_YEAR = re.compile(r"\b(?:em|de|desde|até|ano|entre) \Z", re.I)
+_NEXT_WORD = re.compile(r"(?: por cento)? (?!e\b|a\b|ou\b|horas?\b)[^\W\d_]{2}|%")
+_AFTER_YEAR = re.compile(r"(?! [^\W\d_])| (?:e|a|em|n[oa]s?|para|foi|quando)\b", re.I)
+_YEARS = range(1100, 2100)
+_MIN_WORDS = 3
+"""With *e*."""
+_HUNDRED = 100
+
+
+class Quantity(NamedTuple):
+    """A part of a text, and how the target language writes it."""
+
+    begin: int
+    end: int
+    target: str
+    is_readable: bool = False
+    """Whether a model without placeholders translates it well."""
+
+
+def numbers_in_words(text: str, *, counting: bool) -> Iterator[Quantity]:
+    """The numbers of several words: below a hundred in words, others in digits.
+
+    ``counting``: those that count what the next word names; else the others, such as years.
+    """
+    if not _SEVERAL_WORDS.search(text):
+        return
+    from text_to_num import find_numbers
+
+    tokens = [_Token(match) for match in _TOKEN.finditer(text)]
+    for number in find_numbers(tokens, "pt", 0):
+        if number.is_ordinal or number.end - number.start < _MIN_WORDS:
+            continue
+        begin, end = tokens[number.start].begin, tokens[number.end - 1].end
+        if _DIGIT.search(text[:begin]):
+            continue
+        value = int(number.value)
+        is_year = value in _YEARS and _BEFORE_YEAR.search(text[:begin]) and _AFTER_YEAR.match(text, end)
+        if counting == bool(is_year or not _NEXT_WORD.match(text, end)):
+            continue
+        english = in_words(value) if value < _HUNDRED else f"{value}" if is_year else f"{value:,}"
+        yield Quantity(begin, end, english.capitalize() if text[begin].isupper() else english)
+
+
+class _Token:
+    """A word, as text2num reads it; a sign is none."""
+
+    def __init__(self, match: re.Match[str]) -> None:
+        self.begin, self.end = match.span()
+        self._text = match[0]
+
+    def text(self) -> str:
+        return self._text
+
+    def nt_separated(self, previous: "_Token") -> bool:
+        """Whether it begins another number than the token before it."""
+        return self.begin - previous.end > 1
+
+    def not_a_number_part(self) -> bool:
+        return not self._text.isalpha()
+
+
+def in_words(value: int) -> str:
+    """A number below a hundred."""
+    if value < len(_BELOW_TWENTY):
+        return _BELOW_TWENTY[value]
+    tens, units = divmod(value, 10)
+    return f"{_TENS[tens - 2]}-{_BELOW_TWENTY[units]}" if units else _TENS[tens - 2]

@@ -1,0 +1,110 @@
+"""Weekdays, numbers in words, abbreviations: what the model reads in their place, and what they become."""
+
+from dataclasses import replace
+
+import pytest
+
+from ptenmt.config import Config, DataConfig, DecodingConfig
+from ptenmt.translation.safeguards.numerals import numbers_in_words
+from ptenmt.translation.safeguards.quantities import quantities
+from ptenmt.translation.safeguards.stand_ins import StandIns
+from ptenmt.translation.sentence import Search, Sentence
+from ptenmt.translation.spans import source_text
+
+
+def read(text: str, config: Config | None = None) -> tuple[str, list[str | None]]:
+    """What the model reads of a sentence, and what stands in the translation for the words it reads."""
+    sentence = Sentence(original=text, search=Search(DecodingConfig()))
+    StandIns(config or Config()).before(sentence)
+    return source_text(text, sentence.spans)[0], [span.target for span in sentence.spans if span.target]
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "targets"),
+    [
+        ("Fecha às segundas-feiras.", "Fecha aos domingos.", ["Mondays"]),
+        ("Na quinta-feira passada, sim.", "No domingo passado, sim.", ["Thursday"]),
+        ("A QUARTA-FEIRA", "O DOMINGO", ["WEDNESDAY"]),
+        ("Quarta-feira é hoje.", "Domingo é hoje.", ["Wednesday"]),
+        ("Às terças e quintas-feiras.", "Aos domingos e sábados.", ["Tuesdays", "Thursdays"]),
+        ("Na quarta-feira ou no domingo.", "No sábado ou no domingo.", ["Wednesday"]),
+        ("Na segunda, terça e quarta-feira.", "Na segunda, domingo e sábado.", ["Tuesday", "Wednesday"]),
+        ("Vemo-nos na próxima quinta.", "Vemo-nos no próximo domingo.", ["Thursday"]),
+        ("Às quintas há música.", "Aos domingos há música.", ["Thursdays"]),
+        ("Da terça-feira, pela sexta-feira.", "Do domingo, pelo sábado.", ["Tuesday", "Friday"]),
+        ("Ficou em quarta, na quinta posição.", "Ficou em quarta, na quinta posição.", []),
+        ("A segunda parte, a terça parte.", "A segunda parte, a terça parte.", []),
+        ("Vive numa quinta, na quinta da avó.", "Vive numa quinta, na quinta da avó.", []),
+        ("Tenho trinta e cinco anos.", "Tenho oito anos.", ["thirty-five"]),
+        ("Oito gatos e vinte e dois reis.", "Oito gatos e seis reis.", ["twenty-two"]),
+        ("Mil e duzentas pessoas.", "Oito pessoas.", ["1,200"]),
+        ("VINTE E DOIS ANOS", "OITO ANOS", ["TWENTY-TWO"]),
+        ("Chega ao meio-dia, até ao meio-dia.", "Chega às dez, até às dez.", ["noon", "noon"]),
+        ("O meio-dia e meia.", "O meio-dia e meia.", []),
+        ("Sala c/ vista p/ o mar, s/ juros.", "Sala com vista para o mar, sem juros.", []),
+        ("Obs.: pág. 3, temp. máx.", "Observação: página 3, temperatura máximo.", []),
+        ("Vc tb vai hj?", "Você também vai hoje?", []),
+        ("Em a/c/d, https://a.b/c/ e Máximo.", "Em a/c/d, https://a.b/c/ e Máximo.", []),
+        ("2 c. de chá de sal, 1 colher (sopa).", "2 colheres de sal, 1 colher.", ["teaspoons", "tablespoon"]),
+        ("Uma colher de chá quente.", "Uma colher de chá quente.", []),
+    ],
+)
+def test_the_model_reads_words_that_it_knows(text: str, source: str, targets: list[str]) -> None:
+    assert read(text) == (source, targets)
+
+
+def test_there_are_stand_ins_in_portuguese_only_and_not_over_entities() -> None:
+    text = "Na quinta-feira, 5 c/ vista."
+    assert read(text, Config(data=DataConfig(reverse=True))) == (text, [])
+    sentence = Sentence(original="De segunda a sexta-feira.", search=Search(DecodingConfig()))
+    taken = replace(_span_of_all(sentence), kind="number")
+    sentence.spans = (taken,)
+    StandIns(Config()).before(sentence)
+    assert sentence.spans == (taken,)
+
+
+def _span_of_all(sentence: Sentence):
+    from ptenmt.translation.spans import Span
+
+    return Span(0, len(sentence.original) - 1, "number", "", "Monday to Friday")
+
+
+@pytest.mark.parametrize(
+    ("text", "counting", "others"),
+    [
+        ("Entre vinte e três e trinta e dois gatos.", ["thirty-two"], ["twenty-three"]),
+        ("Em mil novecentos e oitenta e quatro.", [], ["1984"]),
+        ("Desde dois mil e vinte e seis não chove.", ["2,026"], []),
+        ("Desde dois mil e vinte e seis foi assim.", [], ["2026"]),
+        ("São duzentos e cinquenta horas, (vinte e quatro) meses.", [], ["250", "twenty-four"]),
+        ("Dois milhões e trezentos mil euros", ["2,300,000"], []),
+        ("Dezasseis, dezesseis, vinte, mil, um e dois, seis e sete gatos", [], []),
+        ("São 2 mil e quinhentas pessoas; um milhão e meio de gatos.", [], []),
+        ("O vigésimo primeiro gato, cento e tal, trinta e poucos.", [], []),
+        ("vinte e sete por cento", ["twenty-seven"], []),
+    ],
+)
+def test_numbers_of_several_words(text: str, counting: list[str], others: list[str]) -> None:
+    assert [number.target for number in numbers_in_words(text, counting=True)] == counting
+    assert [number.target for number in numbers_in_words(text, counting=False)] == others
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Às três e meia da tarde, das nove e um quarto.", ["3:30 in the afternoon", "9:15"]),
+        ("Às dezoito horas; às oito horas. São dez e vinte e cinco.", ["18:00", "10:25"]),
+        ("Eram dez para as oito.", ["It was ten to eight"]),
+        ("Faltam vinte e cinco para a uma da manhã.", ["It is twenty-five to one in the morning"]),
+        ("Chega às um quarto para o meio-dia.", ["at a quarter to noon"]),
+        ("À meia-noite e meia, ao meio-dia e meia.", ["half past midnight", "half past noon"]),
+        ("À uma e meia, às duas e três pessoas, às vinte mil.", ["1:30"]),
+        (
+            "De seg. a sex.; sáb. até às 13h, dom. e feriados.",
+            ["From Monday to Friday", "Saturday", "13:00", "Sunday"],
+        ),
+        ("Tem de ser. Ter. Sex. Dom. Pedro.", []),
+    ],
+)
+def test_times_in_words(text: str, expected: list[str]) -> None:
+    assert [quantity.target for quantity in quantities(text, ("pt", "en"))] == expected
