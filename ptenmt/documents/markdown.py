@@ -180,6 +180,8 @@ class _Paragraph:
     def __init__(self, token: _Token, breaks: Sequence[str]) -> None:
         prefix = _PREFIX.match(token.content)
         self._prefix = prefix[0] if prefix else ""
+        self._begins_anything = bool(_BLOCK.match(token.content))
+        """Whether a block marker may begin it, as in a heading."""
         self._breaks = breaks
         self._hard_breaks: list[str] = []
         self._num_lines = [1]
@@ -259,7 +261,7 @@ class _Paragraph:
 
     def _begun(self, line: str) -> str:
         """A line of the paragraph that begins nothing else."""
-        found = _BLOCK.match(line)
+        found = None if self._begins_anything else _BLOCK.match(line)
         return f"{line[: found.start(1)]}\\{line[found.start(1) :]}" if found else line
 
     def _escaped(self, text: str) -> str:

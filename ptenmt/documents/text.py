@@ -21,8 +21,13 @@ _SUBTITLE = re.compile(rf"(?:^|\n)((?:\d+\n)?{_TIMES})")
 _LONG_NUMBER = re.compile(r"[0-9]{10}")
 """srt's patterns take time cubic in the digits of a number."""
 _TAG = r"<[^<>]*>|\{[^{}]*\}"
-_DASH = re.compile(rf"^ \s* (?: (?: {_TAG} ) \s* )* [-–—]+ \s*", re.VERBOSE)
-"""The dash that starts each speaker's lines in a dialogue."""
+_SPEAKER = r"[A-ZÀ-Þ] [A-ZÀ-Þ.'\ -]{1,30} : (?:\s+|$)"
+_DASH = re.compile(
+    rf"^ \s* (?: (?: {_TAG} ) \s* )* (?: [-–—]+ \s* (?: {_SPEAKER} )? | {_SPEAKER} )", re.VERBOSE
+)
+"""What starts each speaker's lines in a dialogue: a dash, or a name in capitals, or both; it stays."""
+_SOUND = re.compile(r"\s*(?:\[[^\[\]]+\]|\([^()]+\))\s*")
+"""A line that describes a sound."""
 _KEPT = re.compile(rf"( {_DASH.pattern} | {_TAG} )", re.VERBOSE)
 _LINE = re.compile(r"[^\r\n]+")
 _NO_BREAK = "\ue000"
@@ -183,6 +188,7 @@ def _turns(source: str, lines: Iterable[tuple[int, int]]) -> Iterator[tuple[int,
     """
     turns: list[list[tuple[int, int]]] = []
     is_dialogue = False
+    is_after_sound: re.Match[str] | None = None
     line_end = "\r\n" if "\r\n" in source else "\n"
     for line in lines:
         text = source[slice(*line)]
@@ -190,8 +196,10 @@ def _turns(source: str, lines: Iterable[tuple[int, int]]) -> Iterator[tuple[int,
         if dash and not is_dialogue:
             first = text[dash.end() : dash.end() + 1]
             is_dialogue = not turns or not (first.islower() or first.isdigit())
-        if not turns or (is_dialogue and dash):
+        is_sound = _SOUND.fullmatch(text)
+        if not turns or (is_dialogue and dash) or is_sound or is_after_sound:
             turns.append([])
+        is_after_sound = is_sound
         turns[-1].append(line)
     for turn in turns:
         yield turn[0][0], turn[-1][1], _Turn([source[slice(*line)] for line in turn], line_end)

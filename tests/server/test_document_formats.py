@@ -211,6 +211,7 @@ def test_a_paragraph_of_markdown_is_translated_as_a_whole() -> None:
         ("um", "a *b* [c] <d> `e` \\", "a \\*b\\* \\[c\\] \\<d\\> \\`e\\` \\\\"),
         ("2 * 2 [x]", "2 * 3 [y]", "2 * 3 [y]"),
         ("um", "- two", "\\- two"),
+        ("# 1. Um", "1. One", "# 1. One"),
         ("1986\\. Um", "1987. One", "1987\\. One"),
         ("um", "# one", "\\# one"),
         ("um dois\ntrês", "a b c + d", "a b c\n\\+ d"),

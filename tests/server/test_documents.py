@@ -153,6 +153,13 @@ def test_numbers_and_blank_lines_between_subtitles_may_be_missing(
             ["Um dois?", "Sim.", "e tu?"],
             "UM\nDOIS?\n- <b>SIM.</b>\n- E TU?",
         ),
+        (
+            "[Porta bate]\nRUI: Olá.\nANA: Bem,\ne tu?",
+            ["[Porta bate]", "Olá.", "Bem, e tu?"],
+            "[PORTA BATE]\nRUI: OLÁ.\nANA: BEM,\nE TU?",
+        ),
+        ("- RUI: Olá.\n- Bem.", ["Olá.", "Bem."], "- RUI: OLÁ.\n- BEM."),
+        ("(riso)\nUm\ndois.", ["(riso)", "Um dois."], "(RISO)\nUM\nDOIS."),
         ("{- Um\n- dois.\n", ["{- Um - dois."], "(- UM -\nDOIS."),  # no tag before the dash
     ],
 )

@@ -531,3 +531,8 @@ def test_alignments_are_of_translations_with_entities_that_the_vocabulary_lacks(
         assert "".join(aligned.target_words) == aligned.translation
     with pytest.raises(ConfigError, match="outside the model's vocabulary"):
         align(translator, "Ela tem tempo.", "Ela 日本 tem")
+
+
+def test_an_acronym_within_another_keeps_the_space_around_it() -> None:
+    translator = Translator.load("starter")
+    assert "EU and the US" in translator.translate(["A UE e os EUA não chegaram a acordo."])[0].text

@@ -57,6 +57,20 @@ from ptenmt.translation.safeguards.quantities import quantities
         ("Vieram 20-30 mil, R$ 10 a R$ 15 mil.", ["20-30 thousand", "R$ 15 thousand"]),
         ("De 3 a 5 por mil; 3 por mil euros.", ["5 per thousand"]),
         ("A 05 de março de 2025, 3 de Junho e 32 de maio.", ["5 March 2025", "3 June"]),
+        (
+            "Os séculos V a.C. e III d.C.; séc. II a.C.–I d.C.",
+            ["5th century BC and 3rd century AD", "2nd century BC–1st century AD"],
+        ),
+        (
+            "Subiu 0,3 p.p. e 2 pp, entre 1º/02 e 15/02.",
+            ["0.3 percentage points", "2 percentage points", "1/02"],
+        ),
+        ("O art. 1.022, § 1º; o art. 12, § 3.º.", ["article 1022", "§ 1", "article 12", "§ 3"]),
+        (
+            "Em até 12x sem juros, 3x mais, 10x no cartão.",
+            ["In up to 12 interest-free installments", "10 installments"],
+        ),
+        ("O euro a R$ 5,38; João Paulo II.", ["at R$ 5.38", "John Paul II"]),
         ("Em 3 de junho, no dia 5 de maio.", ["On 3 June", "on 5 May"]),
         (
             "Na 4ª feira. A 3ª feira, 6.ª feira e 2.ª-feira. A segunda-feira.",

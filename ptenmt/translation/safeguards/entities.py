@@ -218,8 +218,12 @@ class Entities(Safeguard):
         """The translation with its entities in place of placeholders."""
         masked = {ord(span.source): span.target for span in sentence.spans if span.source in PLACEHOLDERS}
         text = text.translate(masked) if masked else text
-        entities = [span.target for span in sentence.spans if span.kind == "entity" and span.target]
-        return _spaced_as_typed(sentence.original, entities, _well_nested(entities, text))
+        entities = [span for span in sentence.spans if span.kind == "entity" and span.target]
+        targets = [span.target for span in entities if span.target]
+        as_typed = [
+            span.target for span in entities if span.target == sentence.original[span.begin : span.end]
+        ]
+        return _spaced_as_typed(sentence.original, as_typed, _well_nested(targets, text))
 
     def unknown_words(self, sentence: Sentence) -> list[str]:
         """Words with letters that the model does not spell well."""

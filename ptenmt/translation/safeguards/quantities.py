@@ -83,7 +83,10 @@ _ABBREVIATED = re.compile(r"(?<![\w.,])((?:(?:R|US)?\$ ?|[€£])?\d+(?:[.,]\d+)
 _RANGE = re.compile(rf"(?:\b(de) )?({NUMBER}) a ({NUMBER}(?<=[€$%‰]))", re.I)
 """5 a 10 €: models with placeholders exchange the numbers with the words around."""
 _LETTERED_ORDINAL = re.compile(r"(?<![\w.,/-])(\d{1,3})[ao](?= [a-zà-ÿ]{3})")
-_ARTICLE = re.compile(r"(?:\b([Aa])rt\.º? |(?i:(?<=\bartigo )))(\d+)\.?º")
+_ARTICLE = re.compile(
+    r"(?:\b([Aa])rt\.º? (?=\d+\.?º|\d{1,2}\.\d{3}\b|\d+,? (?:§|[IVX]|d[aoe]))|(?i:(?<=\bartigo ))(?=\d+\.?º))"
+    r"(\d+(?:\.\d{3})?)(?:\.?º)?"
+)
 _FLOOR = re.compile(r"(\d{1,2})\.?º (Esq|Dto|Dir|Fte)\b\.?", re.I)
 _SIDES = {"esq": "left", "dto": "right", "dir": "right", "fte": "front"}
 _PACKED = re.compile(r"(?<![\w.,])(\d+) ?(un|cx|pct)\b(?:\.(?= \w))?")
@@ -97,7 +100,19 @@ _CENTURY = re.compile(
     rf"(?:\b(?i:séc\.|(?-i:SÉCULO)|século(?= \d| \w+ [ad]\.C))|(?<!\w )(?<!\w)(?i:século))"
     rf" ({_ROMAN}|\d{{1,2}}\b)(?: ([adAD])\.[ ]?C\b\.?)?"
 )
+_ERA = r"(?: ([adAD])\. ?C\b\.?)"
+_CENTURIES_OF_ERAS = re.compile(
+    rf"\b(?:séculos?|sécs?\.) ({_ROMAN}){_ERA}?(, | e | a | ao |–|-)({_ROMAN}){_ERA}",
+    re.I,
+)
+_ERAS = {"a": " BC", "d": " AD"}
+_POINTS = re.compile(rf"({NUMBER}) ?p\.?p\b\.?")
+_INSTALLMENTS = re.compile(r"(?:\b(em )?(até ))?(\d+) ?[xX](?: vezes)? (sem juros\b|(?=no cartão))", re.I)
+_CURRENCY_AT = re.compile(r"(?<=euro |ólar |ibra )a ((?:R\$|US\$|€) ?\d[\d.,]*\d)")
+_PARAGRAPH = re.compile(r"(§ ?\d+)\.?º")
 _REGNAL = re.compile(rf"{_ROMAN}(?<=\w\w)|(?<=[a-zà-ÿ] )[IVX]\b(?![.’'-]?\w)")
+_JOHN_PAUL = re.compile(r"\bJoão Paulo (II?)\b")
+"""The only name of two that small models split around the numeral."""
 _REGNAL_IN_CAPITALS = re.compile(
     rf"(?:(?<=CAPÍTULO )|(?<=ARTIGO )|(?<=VOLUME )|(?<=PARTE )|(?!VI\b)(?=[IVX]{{2}})){_ROMAN}"
 )
@@ -165,6 +180,17 @@ def _amounts(text: str) -> Iterator[Quantity]:
         yield Quantity(*match.span(), f"{in_notation(match[1], _LANGUAGES)} per thousand")
 
 
+def _rates(text: str) -> Iterator[Quantity]:
+    for match in _POINTS.finditer(text):
+        yield Quantity(*match.span(), f"{in_notation(match[1], _LANGUAGES)} percentage points")
+    for match in _INSTALLMENTS.finditer(text):
+        words = f"{match[3]} {'interest-free ' if match[4] else ''}installments"
+        words = f"up to {words}" if match[2] else words
+        yield Quantity(*match.span(), with_preposition("in", match[0], words) if match[1] else words)
+    for match in _CURRENCY_AT.finditer(text):
+        yield Quantity(*match.span(), f"at {in_notation(match[1], _LANGUAGES)}")
+
+
 def _in_english(noun: str | None) -> str:
     return f" {_NOUNS[noun.lower()]}" if noun else ""
 
@@ -173,11 +199,14 @@ def _all_quantities(text: str, in_capitals: bool) -> Iterator[Quantity]:
     yield from times(text)
     yield from _amounts(text)
     yield from _measures(text)
+    yield from _rates(text)
     yield from _ordinals(text)
     for match in _IDENTIFIED.finditer(text):
         yield Quantity(*match.span(1), match[1])
     for match in _OF_ALL.finditer(text):
         yield Quantity(match.start(1), match.end(), f"{match[1]} of {match[2]}")
+    for match in _JOHN_PAUL.finditer(text):
+        yield Quantity(*match.span(), f"John Paul {match[1]}")
     for match in (_REGNAL_IN_CAPITALS if in_capitals else _REGNAL).finditer(text):
         yield Quantity(*match.span(), match[0])
 
@@ -205,18 +234,28 @@ def _ordinals(text: str) -> Iterator[Quantity]:
     for match in _NUMBERED.finditer(text):
         yield Quantity(*match.span(), f"No. {in_notation(match[1], _LANGUAGES)}")
     for match in _ARTICLE.finditer(text):
-        yield Quantity(*match.span(), f"{match[1]}rticle {match[2]}" if match[1] else match[2])
+        number = match[2].replace(".", "")
+        yield Quantity(*match.span(), f"{match[1]}rticle {number}" if match[1] else number)
+    for match in _PARAGRAPH.finditer(text):
+        yield Quantity(*match.span(), match[1])
     for match in _FLOOR.finditer(text):
         yield Quantity(*match.span(), f"{_ordinal(match[1])} floor {_SIDES[match[2].lower()]}")
     for match in _LETTERED_ORDINAL.finditer(text):
         yield Quantity(*match.span(), _ordinal(match[1]))
     for match in _CENTURY.finditer(text):
-        era = {None: "", "a": " BC", "d": " AD"}[match[2] and match[2].lower()]
-        yield Quantity(*match.span(), f"{_ordinal(match[1])} century{era}")
+        yield Quantity(*match.span(), _century(match[1], match[2]))
+    for match in _CENTURIES_OF_ERAS.finditer(text):
+        first, second = _century(match[1].upper(), match[2]), _century(match[4].upper(), match[5])
+        between = {"e": " and ", "a": " to ", "ao": " to "}.get(match[3].strip().lower(), match[3])
+        yield Quantity(*match.span(), f"{first}{between}{second}")
     for centuries in _CENTURIES.finditer(text):
         for match in re.finditer(_ROMAN, centuries[0]):
             begin, end = (centuries.start() + place for place in match.span())
             yield Quantity(begin, end, _ordinal(match[0]))
+
+
+def _century(numeral: str, era: str | None) -> str:
+    return f"{_ordinal(numeral)} century{_ERAS[era.lower()] if era else ''}"
 
 
 def _scaled(number: str, scale: str) -> str:

@@ -16,6 +16,7 @@ _DATE = re.compile(
     rf" de ({'|'.join(_MONTHS)})(?: de (\d{{4}}))?(?!\w)",
     re.I,
 )
+_DAY_OF_MONTH = re.compile(r"(?<![\w/.,-])1\.?º(/\d\d(?:/\d{4})?)(?!\w|/)")
 _SHORT_MONTHS = {
     **{"jan": "Jan", "fev": "Feb", "mar": "Mar", "abr": "Apr", "mai": "May", "jun": "Jun"},
     **{"jul": "Jul", "ago": "Aug", "set": "Sep", "out": "Oct", "nov": "Nov", "dez": "Dec"},
@@ -143,6 +144,8 @@ def times(text: str) -> Iterator[Quantity]:
         before, day, month, year = match.groups()
         date = " ".join(filter(None, [str(int(day)), _MONTHS[month.lower()], year]))
         yield Quantity(*match.span(), with_preposition("on", before, date), is_readable=True)
+    for match in _DAY_OF_MONTH.finditer(text):
+        yield Quantity(*match.span(), f"1{match[1]}")
     for match in _SHORT_DATE.finditer(text):
         day, after_day, month, after_month, year = match.groups()
         parts = [day or "", after_day or "", _SHORT_MONTHS[month.lower()], after_month, year]
