@@ -1,14 +1,23 @@
-"""Numbers of several words, as English writes them: ``vinte e três``, ``mil e duzentas``.
+"""Numbers in words, as English writes them: ``vinte e três``, ``mil e duzentas``, ``dezassete``.
 
-Models lose one of the words; a number of one word they translate themselves. text2num finds and reads them.
+Small models lose one of several words, and confuse those of one word that are alike. Most numbers of one word
+they translate themselves. text2num finds and reads them.
 """
 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-_SEVERAL_WORDS = re.compile(r"\b(?:vinte|\w+nta|cento|\w+ent[oa]s|mil|milh(?:ão|ões)) e \w{2}", re.I)
-"""Every number of several words has this; few other texts have."""
+from ptenmt.data.placeholders import in_notation
+
+_SIGN = re.compile(
+    r"\b(?:vinte|\w+nta|cento|\w+ent[oa]s|mil|milh(?:ão|ões)) e \w{2}|\b(?:dez[aeo]\w+|quinhent[oa]s|cem)\b"
+    r"|\b(?:déc|vig|\w+ag)ésim|\bdécim[oa] ",
+    re.I,
+)
+"""Every number in words that is found has this; few other texts have."""
+_CONFUSED = re.compile(r"dez[ae]sseis|dez[ae]ssete|dezoito|dez[ae]nove|quinhent[oa]s|cem", re.I)
+"""Numbers of one word that small models take for *seis*, *dez*, *cinco* or *sem*."""
 _TOKEN = re.compile(r"[^\W\d_]+|\S")
 _BELOW_TWENTY = [
     *["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"],
@@ -18,11 +27,10 @@ _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ni
 _DIGIT = re.compile(r"\d \Z")
 """Before a part of a number: *2 mil e quinhentos*."""
 _BEFORE_YEAR = re.compile(r"\b(?:em|de|desde|até|ano|entre) \Z", re.I)
-_NEXT_WORD = re.compile(r"(?: por cento)? (?!e\b|a\b|ou\b|horas?\b)[^\W\d_]{2}|%")
+_PERCENT = re.compile(r" por cento\b", re.I)
+_NEXT_WORD = re.compile(r" (?!por cento\b|e\b|a\b|ou\b|horas?\b)[^\W\d_]{2}|%")
 _AFTER_YEAR = re.compile(r"(?! [^\W\d_])| (?:e|a|em|n[oa]s?|para|foi|quando)\b", re.I)
 _YEARS = range(1100, 2100)
-_MIN_WORDS = 3
-"""With *e*."""
 _HUNDRED = 100
 
 
@@ -41,23 +49,38 @@ def numbers_in_words(text: str, *, counting: bool) -> Iterator[Quantity]:
 
     ``counting``: those that count what the next word names; else the others, such as years.
     """
-    if not _SEVERAL_WORDS.search(text):
+    for begin, end, value, is_ordinal in _numbers(text):
+        typed = text[begin:end]
+        if is_ordinal or not (" e " in typed.lower() or _CONFUSED.fullmatch(typed)):
+            continue
+        is_year = value in _YEARS and _BEFORE_YEAR.search(text[:begin]) and _AFTER_YEAR.match(text, end)
+        if counting == bool(is_year or not _NEXT_WORD.match(text, end)):
+            continue
+        percent = _PERCENT.match(text, end)
+        english = in_words(value) if value < _HUNDRED else f"{value}" if is_year else f"{value:,}"
+        if percent:
+            english, end = f"{english} percent", percent.end()
+        yield Quantity(begin, end, english.capitalize() if text[begin].isupper() else english)
+
+
+def ordinals_in_words(text: str) -> Iterator[Quantity]:
+    """The ordinals of several words: ``décimo segundo`` is ``12th``."""
+    for begin, end, value, is_ordinal in _numbers(text):
+        if is_ordinal and " " in text[begin:end]:
+            yield Quantity(begin, end, in_notation(f"{value}º", ("pt", "en")))
+
+
+def _numbers(text: str) -> Iterator[tuple[int, int, int, bool]]:
+    """Begin, end, value and whether it is an ordinal; not after digits."""
+    if not _SIGN.search(text):
         return
     from text_to_num import find_numbers
 
     tokens = [_Token(match) for match in _TOKEN.finditer(text)]
     for number in find_numbers(tokens, "pt", 0):
-        if number.is_ordinal or number.end - number.start < _MIN_WORDS:
-            continue
         begin, end = tokens[number.start].begin, tokens[number.end - 1].end
-        if _DIGIT.search(text[:begin]):
-            continue
-        value = int(number.value)
-        is_year = value in _YEARS and _BEFORE_YEAR.search(text[:begin]) and _AFTER_YEAR.match(text, end)
-        if counting == bool(is_year or not _NEXT_WORD.match(text, end)):
-            continue
-        english = in_words(value) if value < _HUNDRED else f"{value}" if is_year else f"{value:,}"
-        yield Quantity(begin, end, english.capitalize() if text[begin].isupper() else english)
+        if not _DIGIT.search(text[:begin]):
+            yield begin, end, int(number.value), number.is_ordinal
 
 
 class _Token:

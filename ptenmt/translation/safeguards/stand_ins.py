@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from ptenmt.config import Config
-from ptenmt.translation.safeguards.numerals import numbers_in_words
+from ptenmt.translation.safeguards.numerals import Quantity, numbers_in_words, ordinals_in_words
 from ptenmt.translation.safeguards.protocol import Safeguard
 from ptenmt.translation.sentence import Sentence
 from ptenmt.translation.spans import Span
@@ -21,6 +21,18 @@ _WEEKDAYS = {
 """The best known last."""
 _DAYS = ("domingo", "sábado")
 _NUMBERS = ("oito", "seis", "nove", "sete")
+_MANY = {
+    **{"milhares de": "thousands of", "centenas de": "hundreds of", "dezenas de": "dozens of"},
+    **{"dezenas de milhares de": "tens of thousands of", "milhões de": "millions of"},
+    **{"centenas de milhares de": "hundreds of thousands of", "meia dúzia de": "half a dozen"},
+}
+_MANY_OF = re.compile(rf"\b(?:{'|'.join(sorted(_MANY, key=len, reverse=True))})(?= [a-zà-ÿ]{{3}})", re.I)
+_QUARTER = re.compile(
+    r"(?:(?<=\bum )quarto|(?<=\btrês )quartos)(?= d[aeo]s? (?:população|pessoas|alun|estudant|inquirid"
+    r"|trabalhador|eleitor|portugues|brasileir|mulheres|homens|crianças|empresas|famílias|casos|total|dinheiro|mundo|país))",
+    re.I,
+)
+"""A fourth, no room."""
 _MASCULINE = {
     **{"a": "o", "as": "os", "à": "ao", "às": "aos", "na": "no", "nas": "nos", "da": "do", "das": "dos"},
     **{"pela": "pelo", "pelas": "pelos", "uma": "um", "numa": "num", "esta": "este", "nesta": "neste"},
@@ -31,6 +43,8 @@ _MASCULINE = {
 _OF_HOURS = {"o": "as", "ao": "às", "do": "das", "pelo": "pelas"}
 """*Ao meio-dia* is read as *às dez*."""
 _DAY = f"(?:{'|'.join(_WEEKDAYS)})"
+_FEIRA = r" feiras?(?! (?:internacional|nacional|anual|d[eoa]s?\b(?! manhã)))"
+"""Not *a segunda feira do livro*."""
 _LISTED = rf"(?:, {_DAY}s?)* (?:e|ou|a) (?:[àn]?s? ?)?{_DAY}s?-feiras?"
 _AFTER_BARE = (
     r"[.,;:!?)]|\Z| passada"
@@ -38,7 +52,7 @@ _AFTER_BARE = (
 )
 _WEEKDAY = re.compile(
     rf"\b(?P<before>(?:(?:{'|'.join(_MASCULINE)}) ){{0,3}})(?<![\w-])(?P<word>(?P<name>{_DAY})s?"
-    rf"(?:-feiras?|(?={_LISTED})|(?P<bare>)(?={_AFTER_BARE})))(?![\w-])(?P<after> passada)?",
+    rf"(?:-feiras?|{_FEIRA}|(?={_LISTED})|(?P<bare>)(?={_AFTER_BARE})))(?![\w-])(?P<after> passada)?",
     re.I,
 )
 _NOON = re.compile(rf"\b(?P<before>(?:{'|'.join(_OF_HOURS)}) )(?P<word>meio-dia)\b(?! e )(?P<after>)", re.I)
@@ -130,11 +144,25 @@ def _changed(match: re.Match[str], genders: dict[str, str], stand_in: str, targe
 def _number_spans(text: str) -> Iterator[Span]:
     words = set(re.findall(r"\w+", text.lower()))
     free = [number for number in _NUMBERS if number not in words]
-    for number, stand_in in zip(numbers_in_words(text, counting=True), free, strict=False):
+    numbers = [
+        *numbers_in_words(text, counting=True),
+        *(
+            Quantity(*match.span(), _in_case_of(match[0], _MANY[match[0].lower()]))
+            for match in _MANY_OF.finditer(text)
+        ),
+    ]
+    for number, stand_in in zip(numbers, free, strict=False):
         typed = text[number.begin : number.end]
         target = number.target.upper() if typed.isupper() else number.target
         source = _in_case_of(typed, stand_in)
         yield Span(number.begin, number.end, "stand-in", source, target, is_placed=True)
+    for match in _QUARTER.finditer(text):
+        plural = match[0][len("quarto") :]
+        yield Span(*match.span(), "stand-in", f"terço{plural}", f"quarter{plural}", is_placed=True)
+    for ordinal in ordinals_in_words(text):
+        source = "terceira" if text[ordinal.end - 1] in "aA" else "terceiro"
+        if source[:-1] not in text.lower():
+            yield Span(ordinal.begin, ordinal.end, "stand-in", source, ordinal.target, is_placed=True)
 
 
 def _spans_of_forms(text: str) -> Iterator[Span]:
