@@ -42,9 +42,9 @@ SIZE = rf"(?<![\w.,:/–-]){_DECIMAL} ?[x×] ?{_DECIMAL}(?: ?[x×+=] ?{_DECIMAL}
 """The pattern of numbers with a cross: 85 x 60, 1920x1080, 2,5 × 3 = 7,5, 6 x 10^24; the score 1 x 7."""
 CODE = (
     r"(?<![\w-])(?:[A-Z]{2}\d\d(?: \d{4})+(?: \d{1,3})?|[A-Z]+-\d+|[A-Za-z]+\d[A-Za-z\d]*(?:\.\d+)*"
-    r"|\d+[A-Z][A-Za-z\d]*)(?!-?\w)"
+    r"|\d+[A-Z][A-Za-z\d]*|[A-Z]\+{2,3}|[CF]#)(?!-?\w)"
 )
-"""The pattern of a word with digits: H2O, COVID-19, 3D, PT50 0002 0123."""
+"""The pattern of a word with digits: H2O, COVID-19, 3D, PT50 0002 0123; A++, C#."""
 _DECIMAL_POINT = frozenset(["en", "he", "hi", "ja", "ko", "th", "zh"])
 """The languages with a decimal point; the others have a comma."""
 _IP_ADDRESS = re.compile(r"(?:[01]?\d?\d|2[0-5]\d)(?:\.(?:[01]?\d?\d|2[0-5]\d)){3}")

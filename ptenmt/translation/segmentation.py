@@ -49,6 +49,8 @@ _BAR = re.compile(r"((?<!\S)(?:[·→➔➜⇒]|[-=]>|/\*{1,2}|\*/|<!--|-->)(?!\
 """Between cells, not in ``P(a | b)``, or around a comment."""
 _STEP = re.compile(r"(?<!\S)(>)(?!\S)")
 _ARROW = re.compile(r"(?<!\S)([»›«‹])(?!\S)")
+_FIELD = re.compile(r"(;)(?=[^\s;])")
+"""Between fields of a table, without a space after it, several in a line."""
 _QUOTATION = re.compile("«.*»|‹.*›", re.DOTALL)
 _COLUMNS = re.compile(r"(\t|\s{3,}|\.{4,}|_{4,})")
 """With dot leaders, and lines to be written on."""
@@ -335,6 +337,8 @@ def _cells(line: str) -> list[str]:
     patterns = [_COLUMNS, _BAR]
     if len(_STEP.findall(line)) + len(_BAR.findall(line)) > 1:
         patterns.append(_STEP)
+    if len(_FIELD.findall(line)) > 1:
+        patterns.append(_FIELD)
     if not _QUOTATION.search(line):
         patterns.append(_ARROW)
     separators = re.compile("|".join(pattern.pattern for pattern in patterns))

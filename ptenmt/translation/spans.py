@@ -27,6 +27,7 @@ _SURE_SHARE = 0.5
 """The share of a word's attention with which it belongs to a span."""
 _ARTICLE = re.compile(r"(?:a|d|n|pel)?[oa]s?|às?|[dn]?uma?", re.IGNORECASE)
 """An article of Portuguese, also with a preposition."""
+_POSSESSIVE = re.compile(r"['’]s?\Z")
 _ENGLISH_ARTICLES = ("the", "a", "an")
 
 
@@ -264,4 +265,7 @@ def _in_place_of(row: int, words: Sequence[str], target: str) -> str:
     word = replaced.lstrip()
     is_first = not any(map(str.isalnum, "".join(words[:row])))
     is_capital = is_first and word[0].isupper() and target.islower()
+    possessive = _POSSESSIVE.search(word)
+    if possessive and not _POSSESSIVE.search(target):
+        target += possessive[0]
     return replaced[: -len(word)] + (target.capitalize() if is_capital else target)

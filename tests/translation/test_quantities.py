@@ -70,6 +70,13 @@ from ptenmt.translation.safeguards.quantities import quantities
             "Em até 12x sem juros, 3x mais, 10x no cartão.",
             ["In up to 12 interest-free installments", "10 installments"],
         ),
+        (
+            "Inscrição Estadual: 110.042.490.114; n.º de cliente: 100.200.300.",
+            ["110.042.490.114", "100.200.300"],
+        ),
+        ("A fatura n.º FT 2024/001587; nos n.os 1 e 2.", ["No. FT 2024/001587", "Nos. 1 and 2"]),
+        ("Mín. 12º, máx. 24º", ["12°", "24°"]),
+        ("São 50 MP + 12 MP; 5 mg/dia, 30 kWh/mês.", ["50 MP + 12 MP", "5 mg/day", "30 kWh/month"]),
         ("O euro a R$ 5,38; João Paulo II.", ["at R$ 5.38", "John Paul II"]),
         ("Em 3 de junho, no dia 5 de maio.", ["On 3 June", "on 5 May"]),
         (

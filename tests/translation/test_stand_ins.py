@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from ptenmt.config import Config, DataConfig, DecodingConfig
+from ptenmt.tokenizers import UNK
 from ptenmt.translation.safeguards.numerals import numbers_in_words
 from ptenmt.translation.safeguards.quantities import quantities
 from ptenmt.translation.safeguards.stand_ins import StandIns
@@ -12,10 +13,17 @@ from ptenmt.translation.sentence import Search, Sentence
 from ptenmt.translation.spans import source_text
 
 
+class Known:
+    """A tokenizer of words that knows all but one."""
+
+    def encode(self, words: list[str]) -> list[list[int]]:
+        return [[UNK] if word == "sete" else [5] for word in words]
+
+
 def read(text: str, config: Config | None = None) -> tuple[str, list[str | None]]:
     """What the model reads of a sentence, and what stands in the translation for the words it reads."""
     sentence = Sentence(original=text, search=Search(DecodingConfig()))
-    StandIns(config or Config()).before(sentence)
+    StandIns(Known(), config or Config()).before(sentence)
     return source_text(text, sentence.spans)[0], [span.target for span in sentence.spans if span.target]
 
 
@@ -48,6 +56,18 @@ def read(text: str, config: Config | None = None) -> tuple[str, list[str | None]
         ("A décima segunda casa.", "A terceira casa.", ["12th"]),
         ("Três quartos dos alunos, três quartos.", "Três terços dos alunos, três quartos.", ["quarters"]),
         ("Segunda feira, a segunda feira do livro.", "Domingo, a segunda feira do livro.", ["Monday"]),
+        ("A aula de terça é até quinta!", "A aula de domingo é até sábado!", ["Tuesday", "Thursday"]),
+        ("Vou na sexta; na quarta de manhã.", "Vou no sábado; no domingo de manhã.", ["Friday", "Wednesday"]),
+        ("Terça – Português", "Domingo – Português", ["Tuesday"]),
+        ("A sexta vez, a terça parte, na quinta.", "A sexta vez, a terça parte, na quinta.", []),
+        ("Sábado, março", "sábado, março", ["Saturday"]),
+        ("Março de 2024 (Domingo)", "março de 2024 (domingo)", ["March", "Sunday"]),
+        ("Falei com Rui P. Matos e Ana Sá.", "Falei com Tom e Mary.", ["Rui P. Matos", "Ana Sá"]),
+        ("Tom viu o José da Silva em Braga.", "Tom viu o John em Boston.", ["José da Silva", "Braga"]),
+        ("O porto, o Porto de Leixões; José foi.", "O porto, o Porto de Leixões; José foi.", []),
+        ("Maria Vai Às Compras De Manhã", "Maria Vai Às Compras De Manhã", []),
+        ("Exmo. Senhor Doutor", "Sr. Doutor", ["Dear Mr"]),
+        ("N.º de cliente", "Número de cliente", []),
         ("Chega ao meio-dia, até ao meio-dia.", "Chega às dez, até às dez.", ["noon", "noon"]),
         ("O meio-dia e meia.", "O meio-dia e meia.", []),
         ("Sala c/ vista p/ o mar, s/ juros.", "Sala com vista para o mar, sem juros.", []),
@@ -68,7 +88,7 @@ def test_there_are_stand_ins_in_portuguese_only_and_not_over_entities() -> None:
     sentence = Sentence(original="De segunda a sexta-feira.", search=Search(DecodingConfig()))
     taken = replace(_span_of_all(sentence), kind="number")
     sentence.spans = (taken,)
-    StandIns(Config()).before(sentence)
+    StandIns(Known(), Config()).before(sentence)
     assert sentence.spans == (taken,)
 
 
@@ -112,8 +132,28 @@ def test_numbers_of_several_words(text: str, counting: list[str], others: list[s
             "De seg. a sex.; sáb. até às 13h, dom. e feriados.",
             ["From Monday to Friday", "Saturday", "13:00", "Sunday"],
         ),
+        ("Às sete menos um quarto, às onze menos dez.", ["a quarter to seven", "ten to eleven"]),
+        ("Sai às quinze para as seis, às 8 e meia.", ["at a quarter to six", "8:30"]),
+        ("Das oito da manhã às dez da noite.", ["From eight in the morning to ten at night"]),
+        ("Entre as nove e as cinco; à meia-noite e quinze.", ["Between nine and five", "0:15"]),
+        ("No dia 20, até ao dia 7; no dia 5 de maio.", ["On the 20th", "the 7th", "on 5 May"]),
+        ("Dia 12/05 (dom.)", ["Sunday"]),
         ("Tem de ser. Ter. Sex. Dom. Pedro.", []),
     ],
 )
 def test_times_in_words(text: str, expected: list[str]) -> None:
     assert [quantity.target for quantity in quantities(text, ("pt", "en"))] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("R$ 2.350,00 (dois mil, trezentos e cinquenta reais)", ["2,350 reais"]),
+        ("800,00 € (oitocentos euros e dez cêntimos)", ["800 euros and ten cents"]),
+        ("2% (dois por cento) em 90 (noventa) dias e 3 (três) meses", ["two percent", "ninety", "three"]),
+        ("5 (só cinco) e 3 (três gatos)", []),
+    ],
+)
+def test_amounts_in_words_after_their_digits(text: str, expected: list[str]) -> None:
+    found = [quantity.target for quantity in quantities(text, ("pt", "en"))]
+    assert [target for target in found if not target.startswith("R$")] == expected

@@ -37,6 +37,6 @@ def safeguards_of(
     if glossary is not None:
         safeguards.append(Terms(glossary))
     if config.decoding.safeguards:
-        safeguards += [StandIns(config), Capitals(tokenizers.source, config)]
+        safeguards += [StandIns(tokenizers.source, config), Capitals(tokenizers.source, config)]
         safeguards += [Quotes(tokenizers.source), Brackets(), Spaces()]
     return safeguards

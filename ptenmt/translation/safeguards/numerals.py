@@ -5,7 +5,7 @@ they translate themselves. text2num finds and reads them.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ptenmt.data.placeholders import in_notation
@@ -26,6 +26,7 @@ _BELOW_TWENTY = [
 _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _DIGIT = re.compile(r"\d \Z")
 """Before a part of a number: *2 mil e quinhentos*."""
+_CENTURY = re.compile(r"\bséculo \Z", re.I)
 _BEFORE_YEAR = re.compile(r"\b(?:em|de|desde|até|ano|entre) \Z", re.I)
 _PERCENT = re.compile(r" por cento\b", re.I)
 _NEXT_WORD = re.compile(r" (?!por cento\b|e\b|a\b|ou\b|horas?\b)[^\W\d_]{2}|%")
@@ -53,6 +54,11 @@ def numbers_in_words(text: str, *, counting: bool) -> Iterator[Quantity]:
         typed = text[begin:end]
         if is_ordinal or not (" e " in typed.lower() or _CONFUSED.fullmatch(typed)):
             continue
+        century = _CENTURY.search(text[:begin])
+        if century and not counting:
+            yield Quantity(century.start(), end, f"{in_notation(f'{value}º', ('pt', 'en'))} century")
+        if century:
+            continue
         is_year = value in _YEARS and _BEFORE_YEAR.search(text[:begin]) and _AFTER_YEAR.match(text, end)
         if counting == bool(is_year or not _NEXT_WORD.match(text, end)):
             continue
@@ -68,6 +74,28 @@ def ordinals_in_words(text: str) -> Iterator[Quantity]:
     for begin, end, value, is_ordinal in _numbers(text):
         if is_ordinal and " " in text[begin:end]:
             yield Quantity(begin, end, in_notation(f"{value}º", ("pt", "en")))
+
+
+def amount_in_words(text: str, nouns: Mapping[str, str]) -> str | None:
+    """A text that is an amount, ``dois mil, trezentos e vinte reais``, in English, or None.
+
+    ``nouns``: those that it may have, currencies for instance.
+    """
+    from text_to_num import find_numbers
+
+    text = re.sub(r"\bpor cento\b", "%", re.sub(r"\b(mil|milh(?:ão|ões)), ", r"\1 ", text))
+    tokens = [_Token(match) for match in _TOKEN.finditer(text)]
+    english = {"e": "and", "de": "", "%": "percent", **nouns}
+    words, last = list[str](), 0
+    for number in [*find_numbers(tokens, "pt", 0), None]:
+        between = tokens[last : number.start] if number else tokens[last:]
+        if not all(token.text().lower() in english for token in between):
+            return None
+        words += [english[token.text().lower()] for token in between]
+        if number:
+            value, last = int(number.value), number.end
+            words.append(in_words(value) if value < _HUNDRED else f"{value:,}")
+    return " ".join(filter(None, words)) if last else None
 
 
 def _numbers(text: str) -> Iterator[tuple[int, int, int, bool]]:

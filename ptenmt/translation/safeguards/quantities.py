@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from ptenmt.data.augmentation import capitalized
 from ptenmt.data.placeholders import NUMBER, SIZE, in_notation
-from ptenmt.translation.safeguards.numerals import Quantity, numbers_in_words
+from ptenmt.translation.safeguards.numerals import Quantity, amount_in_words, numbers_in_words
 from ptenmt.translation.safeguards.times import times, with_preposition
 
 _LANGUAGES = ("pt", "en")
@@ -44,7 +44,10 @@ _NUMERALS = {
     "cem": "a hundred",
 }
 _LENGTHS_AND_WEIGHTS = r"[kcmd]?m[²³]?|[km]?g|[mcd]?l|ha|t|KM/H|K[GM]|[CM]M|ML"
-_OTHER_UNITS = r"km/h|m/s|mph|s|min|[kMG]?W|[kM]Wh|V|[kMG]?Hz|[KMGT]B|[º°][CF]|k?J|kcal"
+_OTHER_UNITS = (
+    r"km/h|m/s|mph|s|min|[kMG]?W|[kM]Wh|V|[kMG]?Hz|[KMGT]B|[º°][CF]|k?J|kcal|MP|mAh|fps|rpm|dpi|px|VA|lm|Nm|dB"
+    r"|mcg|[MG]bps"
+)
 _ROMAN = r"\b(?=[MDCLXVI])M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})(?<=\w)\b"
 _ROMAN_DIGITS = {"M": 1000, "D": 500, "C": 100, "L": 50, "X": 10, "V": 5, "I": 1}
 _NOUNS = {
@@ -68,6 +71,8 @@ _MAX_RANGE_BEGIN = 40
 """Characters before the second number of a range."""
 _OF_NOUN = re.compile(rf"({NUMBER}){_SPACE}(?i:{_NOUN})")
 _EVERY = re.compile(rf"\bde (\d+) em \1 ({_NOUN_WORD})", re.I)
+_IN_BRACKETS = re.compile(r"\d ?[%€]? \(([^\W\d_][^()\d]{1,150})\)")
+"""An amount in words, after the digits."""
 _PER_THOUSAND = re.compile(rf"({NUMBER}) (?i:por mil\b)(?! (?i:{_SCALE_WORD}|{_NOUN_WORD}))")
 _HUNDREDS = re.compile(rf" e \d{{1,3}}(?![\d.,]|{_SPACE}{_SCALE_WORD})")
 """After *mil*: part of the same number, or another one."""
@@ -77,7 +82,9 @@ _PER = {
     **{"unidade": "unit", "un": "unit", "pessoa": "person", "hora": "hour", "dia": "day", "noite": "night"},
     **{"semana": "week", "mês": "month", "mes": "month", "ano": "year"},
 }
-_RATE = re.compile(rf"({NUMBER}) ?/ ?({'|'.join(_PER)}|kg|g|l|kWh|h|m[²2])(?!\.?\w)")
+_RATE = re.compile(
+    rf"({NUMBER})((?: (?:m?[mlg]|[kM]Wh?|k?cal|mg))?) ?/ ?({'|'.join(_PER)}|kg|g|l|kWh|h|m[²2])(?!\.?\w)"
+)
 _ABBREVIATED = re.compile(r"(?<![\w.,])((?:(?:R|US)?\$ ?|[€£])?\d+(?:[.,]\d+)*)([MKB] ?[€$]?)(?!\w)")
 """2,5M, R$ 3M, 1.500M€."""
 _RANGE = re.compile(rf"(?:\b(de) )?({NUMBER}) a ({NUMBER}(?<=[€$%‰]))", re.I)
@@ -89,6 +96,9 @@ _ARTICLE = re.compile(
 )
 _FLOOR = re.compile(r"(\d{1,2})\.?º (Esq|Dto|Dir|Fte)\b\.?", re.I)
 _SIDES = {"esq": "left", "dto": "right", "dir": "right", "fte": "front"}
+_SUM = re.compile(rf"{NUMBER} ?[kMG]?[PBWVm]\w?(?: \+ {NUMBER} ?[kMG]?[PBWVm]\w?)+(?!\w)")
+_DEGREES = re.compile(r"(?<![\w.,])([-−]?\d{1,2})º(?=[,.;)]|\Z| [eaà] [-−]?\d)")
+_OF_TEMPERATURE = re.compile(r"\b(?:temperaturas?|m[áa]x(?:imas?|\.)|m[íi]n(?:imas?|\.)|graus|febre)", re.I)
 _PACKED = re.compile(r"(?<![\w.,])(\d+) ?(un|cx|pct)\b(?:\.(?= \w))?")
 _PACKS = {"un": ("unit", "units"), "cx": ("box", "boxes"), "pct": ("pack", "packs")}
 _ESCUDOS = re.compile(r"(?<![\w.,])\d[\d.]*\$\d\d(?!\d)")
@@ -117,18 +127,23 @@ _REGNAL_IN_CAPITALS = re.compile(
     rf"(?:(?<=CAPÍTULO )|(?<=ARTIGO )|(?<=VOLUME )|(?<=PARTE )|(?!VI\b)(?=[IVX]{{2}})){_ROMAN}"
 )
 """*VI* is a verb, too."""
-_NUMBERED = re.compile(rf"\b[nN](?:\.[ºo°]|[º°])\.?{_SPACE}?({NUMBER}|\{{\w+\}}|\d[\w./-]*\w)")
+_NUMBERS_OF_LIST = re.compile(r"\b[nN]\.?(?:os|ºs|°s)\.? (\d+)(?:(, )(\d+))? (e|a) (\d+)")
+_NUMBERED = re.compile(
+    rf"\b[nN](?:\.[ºo°]|[º°])\.?{_SPACE}?({NUMBER}|\{{\w+\}}|\d[\w./-]*\w|[A-Z]{{2,4}} [A-Z]?\d+/\d+)"
+)
 """*N.º*, not the word *no*."""
 _IDENTIFIED = re.compile(
-    r"\b(?:NIF|NIPC|NISS|CPF|RG|(?i:contribuinte|telefone|telem[óo]vel|celular|tel\.?))"
-    r"(?: é|:)? (\d{1,3}(?:\.\d{3}){2})(?![.,-]?\w)"
+    r"\b(?:NIF|NIPC|NISS|CPF|CNPJ|RG|IE|(?i:contribuinte|telefone|telem[óo]vel|celular|tel\.?|inscrição \w+"
+    r"|matrícula|(?:n\.?º|número) d[eoa] (?:cliente|cont\w+|processo|fatura|pedido|regist\w+|série|utente"
+    r"|telefone|apólice)))"
+    r"(?: é| n\.?º)?:? (\d{1,3}(?:\.\d{3}){2,})(?![.,-]?\w)"
 )
 """Digits whose full stops separate no thousands."""
 
 
 _SIGNS = re.compile(
-    r"\d|[IVXLCDM](?![a-zà-ÿ])"
-    r"|(?i:il(?:h|i)[ãõ]|mei[ao]|quarto|\b(?:vinte|cento|mil) e|(?:nta|nt[oa]s) e|horas|para as"
+    r"\d|[IVXLCDM](?![a-zà-ÿ])|(?i:para [ao]|são "
+    r"|il(?:h|i)[ãõ]|mei[ao]|quarto|\b(?:vinte|cento|mil) e|(?:nta|nt[oa]s) e|horas|[àd]as? |às "
     r"|\b(?:seg|ter|qua|qui|sex|s[áa]b|dom)(?:\.|[\w.-]*(?: [aà]|[-–])))"
 )
 """Every quantity has one of these; few sentences without quantities have."""
@@ -168,6 +183,10 @@ def _amounts(text: str) -> Iterator[Quantity]:
             words = f"{_NUMERALS[numeral.lower()]}{fraction} {_SCALES[scale.lower()]}{_in_english(currency)}"
             yield Quantity(*match.span(), words.capitalize() if numeral[0].isupper() else words)
     yield from numbers_in_words(text, counting=False)
+    for match in _IN_BRACKETS.finditer(text):
+        amount = amount_in_words(match[1], _NOUNS)
+        if amount:
+            yield Quantity(*match.span(1), amount)
     for match in _OF_NOUN.finditer(text):
         words = in_notation(match[1], _LANGUAGES) + _in_english(match[2])
         words = capitalized(words) if match[2].istitle() else words
@@ -200,6 +219,7 @@ def _all_quantities(text: str, in_capitals: bool) -> Iterator[Quantity]:
     yield from _amounts(text)
     yield from _measures(text)
     yield from _rates(text)
+    yield from _numbered(text)
     yield from _ordinals(text)
     for match in _IDENTIFIED.finditer(text):
         yield Quantity(*match.span(1), match[1])
@@ -214,6 +234,10 @@ def _all_quantities(text: str, in_capitals: bool) -> Iterator[Quantity]:
 def _measures(text: str) -> Iterator[Quantity]:
     for match in _MEASURE.finditer(text):
         yield Quantity(*match.span(), f"{in_notation(match[1], _LANGUAGES)} {match[2].replace('º', '°')}")
+    for match in _SUM.finditer(text):
+        yield Quantity(*match.span(), match[0])
+    for match in _DEGREES.finditer(text) if _OF_TEMPERATURE.search(text) else ():
+        yield Quantity(*match.span(), f"{match[1]}°")
     for match in _PACKED.finditer(text):
         one, several = _PACKS[match[2]]
         yield Quantity(*match.span(), f"{match[1]} {one if match[1] == '1' else several}")
@@ -222,7 +246,9 @@ def _measures(text: str) -> Iterator[Quantity]:
     for match in _CELSIUS.finditer(text):
         yield Quantity(*match.span(), f"{in_notation(match[1], _LANGUAGES)}°{match[2]}")
     for match in _RATE.finditer(text):
-        yield Quantity(*match.span(), f"{in_notation(match[1], _LANGUAGES)}/{_PER.get(match[2], match[2])}")
+        yield Quantity(
+            *match.span(), f"{in_notation(match[1], _LANGUAGES)}{match[2]}/{_PER.get(match[3], match[3])}"
+        )
     for match in _ABBREVIATED.finditer(text):
         yield Quantity(*match.span(), in_notation(match[1], _LANGUAGES) + match[2])
     for match in _RANGE.finditer(text):
@@ -230,9 +256,16 @@ def _measures(text: str) -> Iterator[Quantity]:
         yield Quantity(*match.span(), with_preposition("from", match[1], " to ".join(numbers)))
 
 
-def _ordinals(text: str) -> Iterator[Quantity]:
+def _numbered(text: str) -> Iterator[Quantity]:
+    for match in _NUMBERS_OF_LIST.finditer(text):
+        first, comma, second, between, last = match.groups()
+        listed = f"{first}{comma or ''}{second or ''} {'and' if between == 'e' else 'to'} {last}"
+        yield Quantity(*match.span(), f"Nos. {listed}")
     for match in _NUMBERED.finditer(text):
         yield Quantity(*match.span(), f"No. {in_notation(match[1], _LANGUAGES)}")
+
+
+def _ordinals(text: str) -> Iterator[Quantity]:
     for match in _ARTICLE.finditer(text):
         number = match[2].replace(".", "")
         yield Quantity(*match.span(), f"{match[1]}rticle {number}" if match[1] else number)

@@ -1,4 +1,4 @@
-"""Stand-ins: in place of a word that models confuse with its like, they read one that all of them know.
+"""Stand-ins: in place of a word that models confuse with its like, they read one that they know.
 
 Of *às quartas-feiras* a small model makes another day, of *mil e duzentas* two numbers. It reads *aos
 domingos* and *dez*; the translation gets *Wednesdays* and *1,200* in place of the words that are aligned to
@@ -6,11 +6,14 @@ these. Its grammar is better than around a placeholder.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from ptenmt.config import Config
+from ptenmt.tokenizers import UNK, Tokenizer
+from ptenmt.translation.safeguards.names import names
 from ptenmt.translation.safeguards.numerals import Quantity, numbers_in_words, ordinals_in_words
 from ptenmt.translation.safeguards.protocol import Safeguard
+from ptenmt.translation.safeguards.times import MONTHS
 from ptenmt.translation.sentence import Sentence
 from ptenmt.translation.spans import Span
 
@@ -21,6 +24,7 @@ _WEEKDAYS = {
 """The best known last."""
 _DAYS = ("domingo", "sábado")
 _NUMBERS = ("oito", "seis", "nove", "sete")
+_NAMES = {"man": ("Tom", "John"), "woman": ("Mary", "Emily"), "town": ("Boston", "Londres")}
 _MANY = {
     **{"milhares de": "thousands of", "centenas de": "hundreds of", "dezenas de": "dozens of"},
     **{"dezenas de milhares de": "tens of thousands of", "milhões de": "millions of"},
@@ -46,21 +50,30 @@ _DAY = f"(?:{'|'.join(_WEEKDAYS)})"
 _FEIRA = r" feiras?(?! (?:internacional|nacional|anual|d[eoa]s?\b(?! manhã)))"
 """Not *a segunda feira do livro*."""
 _LISTED = rf"(?:, {_DAY}s?)* (?:e|ou|a) (?:[àn]?s? ?)?{_DAY}s?-feiras?"
-_AFTER_BARE = (
-    r"[.,;:!?)]|\Z| passada"
-    r"| (?:às?|de|e|que vem|há|o|os|não|eu|vou|temos|costum\w+)\b(?! (?:vez|parte|ordem))"
-)
+_AFTER_BARE = r"[.,;:!?)]|\Z| (?:passada|que vem|às?|de (?:manhã|tarde)|e|há|ou|não|eu|vou|temos)\b"
 _WEEKDAY = re.compile(
     rf"\b(?P<before>(?:(?:{'|'.join(_MASCULINE)}) ){{0,3}})(?<![\w-])(?P<word>(?P<name>{_DAY})s?"
-    rf"(?:-feiras?|{_FEIRA}|(?={_LISTED})|(?P<bare>)(?={_AFTER_BARE})))(?![\w-])(?P<after> passada)?",
+    rf"(?:-feiras?|{_FEIRA}|(?={_LISTED})|(?P<bare>)(?={_AFTER_BARE}| [-–]|(?<=erça) (?!parte))))"
+    r"(?![\w-])(?P<after> passada)?",
     re.I,
 )
+_BEFORE_BARE = re.compile(r"(?:\b(?:às|nas|próxima|até|para|desde|esta|nesta|aos \w+ e|às \w+ e) |^)\Z", re.I)
+_TIME_OF_DAY = re.compile(
+    r" (?:às? (?:\d|tarde|noite|uma|duas|três|quatro|cinco|seis|sete|oito|nove|dez|onze)|de manhã|que vem)"
+)
+_WITH_CAPITAL = {"sábado": "Saturday", "domingo": "Sunday", **MONTHS}
+_AT_BEGINNING = re.compile(
+    rf"(?:\A|[-–|/] |\()({'|'.join(map(str.capitalize, _WITH_CAPITAL))})(?!\w| [A-ZÀ-Þ])"
+)
+"""Models know these in lower case."""
 _NOON = re.compile(rf"\b(?P<before>(?:{'|'.join(_OF_HOURS)}) )(?P<word>meio-dia)\b(?! e )(?P<after>)", re.I)
 _ABBREVIATIONS = {
     **{"c/": "com", "p/": "para", "s/": "sem", "obs.": "observação", "qtd.": "quantidade"},
     **{"qtde.": "quantidade", "pág.": "página", "págs.": "páginas", "máx.": "máximo", "mín.": "mínimo"},
     **{"aprox.": "aproximadamente", "ref.": "referência", "tel.": "telefone", "tlm.": "telemóvel"},
     **{"cód.": "código", "p. ex.": "por exemplo", "ex.": "exemplo", "temp.": "temperatura"},
+    **{"prof.ª": "professora", "n.º de": "número de"},
+    **{"n.º do": "número do", "n.º da": "número da", "att.,": "atenciosamente,"},
     **{"hab.": "habitantes", "vc": "você", "vcs": "vocês", "tb": "também", "tbm": "também", "hj": "hoje"},
     **{"pq": "porque", "qdo": "quando", "mto": "muito", "mta": "muita", "dps": "depois"},
     **{"msg": "mensagem", "msgs": "mensagens", "pfv": "por favor", "obg": "obrigado"},
@@ -72,6 +85,16 @@ _ABBREVIATION = re.compile(
 )
 
 
+_STAND_INS = [
+    *(word for day in _DAYS for word in (day, f"{day}s")),
+    *(name for names_of_kind in _NAMES.values() for name in names_of_kind),
+    *_NUMBERS,
+    *["dez", "terceiro", "terceira", "terço", "terços"],
+]
+_MAX_TOKENS = 2
+"""Of a word that a model knows well."""
+_WORD = re.compile(r"\w+")
+_SALUTATION = re.compile(r"\bExm([oa])\.? (?:Sra?\.|Senhora?)(?= [A-ZÀ-Þ])")
 _SPOONS = {"sopa": "tablespoon", "chá": "teaspoon", "sobremesa": "dessertspoon", "café": "small spoon"}
 _SPOON = re.compile(
     r"\b(?P<colher>colher|colheres|c\.)"
@@ -83,28 +106,50 @@ _ONE = re.compile(r"(?:\b(?:1|uma|meia)|[½¼]) \Z", re.I)
 
 
 class StandIns(Safeguard):
-    """Gives weekdays and numbers in words a stand-in, while there is one that the sentence does not have."""
+    """Gives words a stand-in, while there is one that the model knows and the sentence does not have."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, tokenizer: Tokenizer, config: Config) -> None:
         self._is_portuguese = config.data.languages == ("pt", "en")
+        encoded = zip(_STAND_INS, tokenizer.encode(_STAND_INS), strict=True)
+        self._known = {word for word, ids in encoded if UNK not in ids and len(ids) <= _MAX_TOKENS}
 
     def before(self, sentence: Sentence) -> None:
-        """Give a sentence the spans of its weekdays and of its numbers in words."""
+        """Give a sentence the spans of its names, weekdays, numbers in words and abbreviations."""
         if not self._is_portuguese or sentence.target_prefix:
             return
         text = sentence.original
-        own = [*_weekday_spans(text), *_noon_spans(text), *_number_spans(text)]
+        known = self._known.difference(_WORD.findall(text.lower()), _WORD.findall(text))
+        named = list(_name_spans(text, known))
+        own = [*_weekday_spans(text, known), *_noon_spans(text, known), *_number_spans(text, known)]
         own += _spans_of_forms(text)
-        own = [span for span in own if not span.overlaps(sentence.spans)]
+        own = [*named, *own]
+        own = [span for row, span in enumerate(own) if not span.overlaps(own[:row])]
+        # What an entity is a part of replaces it: Rui J. R. Silva, n.º de.
+        own = [
+            span
+            for span in own
+            if all(span.contains(other) or not span.overlaps([other]) for other in sentence.spans)
+        ]
+        others = [span for span in sentence.spans if not span.overlaps(own)]
         if own:
-            sentence.spans = tuple(sorted([*sentence.spans, *own], key=lambda span: (span.begin, span.end)))
+            sentence.spans = tuple(sorted([*others, *own], key=lambda span: (span.begin, span.end)))
 
 
-def _weekday_spans(text: str) -> Iterator[Span]:
+def _name_spans(text: str, known: Collection[str]) -> Iterator[Span]:
+    free = {kind: iter([name for name in stand_ins if name in known]) for kind, stand_ins in _NAMES.items()}
+    for name in names(text):
+        stand_in = next(free[name.kind], None)
+        if stand_in is not None:
+            yield Span(
+                name.begin, name.end, "stand-in", stand_in, text[name.begin : name.end], is_placed=True
+            )
+
+
+def _weekday_spans(text: str, known: Collection[str]) -> Iterator[Span]:
     weekdays = [match for match in _WEEKDAY.finditer(text) if _is_weekday(match)]
     names = list(_WEEKDAYS)
     weekdays.sort(key=lambda match: names.index(match["name"].lower()))
-    free = [day for day in _DAYS if day not in text.lower()]
+    free = [day for day in _DAYS if {day, f"{day}s"} <= set(known)]
     for match, day in zip(weekdays, free, strict=False):
         is_plural = match["word"].lower().endswith("s")
         plural = "s" if is_plural else ""
@@ -112,14 +157,27 @@ def _weekday_spans(text: str) -> Iterator[Span]:
 
 
 def _is_weekday(match: re.Match[str]) -> bool:
-    """Whether it is no ordinal: *quarta-feira*, *quarta passada*, *próxima quarta*, *às quartas*."""
-    before = match["before"].lower()
-    is_plural = match["word"][-1] in "sS" and before.startswith(("às ", "nas "))
-    return bool(match["bare"] is None or match["after"] or is_plural or before.endswith("próxima "))
+    """Whether it is no ordinal and no farm: *quarta-feira*, *quarta passada*, *até quarta*, *às quartas*."""
+    if match["bare"] is None or match["after"] or match["name"].lower() == "terça":
+        return True
+    text, begin, end = match.string, match.start("word"), match.end("word")
+    if _TIME_OF_DAY.match(text, end):
+        return True
+    before = text[:begin]
+    if match["name"].lower() == "sexta" and re.search(r"\b(?:na|da|de|à) \Z", before, re.I):
+        return text[end : end + 1] != " "
+    is_heading = not before and (
+        text[end : end + 2] in (" –", " -") or text[end : end + 1] == ":" or not text[end:]
+    )
+    is_plural = match["word"][-1] in "sS"
+    found = _BEFORE_BARE.search(before)
+    return is_heading or bool(
+        found and found[0] and (is_plural or found[0].lower().strip() not in ("às", "nas"))
+    )
 
 
-def _noon_spans(text: str) -> Iterator[Span]:
-    for match in _NOON.finditer(text):
+def _noon_spans(text: str, known: Collection[str]) -> Iterator[Span]:
+    for match in _NOON.finditer(text) if "dez" in known else ():
         yield from _changed(match, _OF_HOURS, "dez", "noon")
 
 
@@ -141,9 +199,8 @@ def _changed(match: re.Match[str], genders: dict[str, str], stand_in: str, targe
     )
 
 
-def _number_spans(text: str) -> Iterator[Span]:
-    words = set(re.findall(r"\w+", text.lower()))
-    free = [number for number in _NUMBERS if number not in words]
+def _number_spans(text: str, known: Collection[str]) -> Iterator[Span]:
+    free = [number for number in _NUMBERS if number in known]
     numbers = [
         *numbers_in_words(text, counting=True),
         *(
@@ -158,10 +215,12 @@ def _number_spans(text: str) -> Iterator[Span]:
         yield Span(number.begin, number.end, "stand-in", source, target, is_placed=True)
     for match in _QUARTER.finditer(text):
         plural = match[0][len("quarto") :]
+        if f"terço{plural}" not in known:
+            continue
         yield Span(*match.span(), "stand-in", f"terço{plural}", f"quarter{plural}", is_placed=True)
     for ordinal in ordinals_in_words(text):
         source = "terceira" if text[ordinal.end - 1] in "aA" else "terceiro"
-        if source[:-1] not in text.lower():
+        if source in known:
             yield Span(ordinal.begin, ordinal.end, "stand-in", source, ordinal.target, is_placed=True)
 
 
@@ -171,6 +230,12 @@ def _spans_of_forms(text: str) -> Iterator[Span]:
         spoon = _SPOONS[(match["of"] or match["in"]).lower()] + ("" if is_one else "s")
         source = "colher" if is_one else "colheres"
         yield Span(*match.span(), "stand-in", source, spoon, is_placed=True)
+    for match in _SALUTATION.finditer(text):
+        title = ("Sr.", "Dear Mr") if match[1] == "o" else ("Sra.", "Dear Ms")
+        yield Span(*match.span(), "stand-in", *title, is_placed=True)
+    for match in _AT_BEGINNING.finditer(text):
+        name = match[1].lower()
+        yield Span(*match.span(1), "stand-in", name, _WITH_CAPITAL[name], is_placed=True)
     for match in _ABBREVIATION.finditer(text):
         word = _in_case_of(match[0], _ABBREVIATIONS[match[0].lower()])
         is_end = match[0].endswith(".") and not text[match.end() :].strip()

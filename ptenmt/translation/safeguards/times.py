@@ -3,17 +3,23 @@
 import re
 from collections.abc import Iterator
 
+from ptenmt.data.placeholders import in_notation
 from ptenmt.translation.safeguards.numerals import Quantity, in_words
 
 _DASH = " ?[-–] ?"
-_MONTHS = {
+MONTHS = {
     **{"janeiro": "January", "fevereiro": "February", "março": "March", "abril": "April", "maio": "May"},
     **{"junho": "June", "julho": "July", "agosto": "August", "setembro": "September"},
     **{"outubro": "October", "novembro": "November", "dezembro": "December"},
 }
 _DATE = re.compile(
     r"(?:\b(em|no dia) )?(?<![\w.,:/–-])(0?[1-9]|[12]\d|3[01])(?:\.?[ºo°])?"
-    rf" de ({'|'.join(_MONTHS)})(?: de (\d{{4}}))?(?!\w)",
+    rf" de ({'|'.join(MONTHS)})(?: de (\d{{4}}))?(?!\w)",
+    re.I,
+)
+_DAY = re.compile(
+    r"\b(?:(no)|ao|o) dia ([12]?\d|3[01])(?!\d|/|[.,]\d|\.?º| \()"
+    r"(?! de (?:[a-zç]+ro|abril|maio|jun|jul|agosto|março))",
     re.I,
 )
 _DAY_OF_MONTH = re.compile(r"(?<![\w/.,-])1\.?º(/\d\d(?:/\d{4})?)(?!\w|/)")
@@ -52,7 +58,7 @@ _WEEKDAY = re.compile(
 )
 _SHORT_WEEKDAY = re.compile(
     r"(?<![\w.,])(seg|ter|qua|qui|sex|s[áa]b|dom)\."
-    r"(?=[,;:]? (?:(?-i:e|a|à|até|das|às|de|ou|encerrad\w+|fechad\w+)\b|[\d–-])|[,;:])",
+    r"(?=\)|\Z|[,;:]? (?:(?-i:e|a|à|até|das|às|de|ou|encerrad\w+|fechad\w+)\b|[\d–-])|[,;:])",
     re.I,
 )
 _DECADES = re.compile(
@@ -121,14 +127,27 @@ _PART_OF_DAY = rf"(?: da (?P<part>{'|'.join(_PARTS_OF_DAY)})\b(?! seguinte))?"
 _CLOCK_IN_WORDS = re.compile(
     r"\b(?:(?:às|das|as|pelas|são|eram|seriam|serão) |(?:à|da|a|pela|é|era) (?=uma\b))"
     rf"(?P<clock>(?P<hour>{_HOUR_IN_WORDS})(?P<unit> horas?)?"
-    rf"(?: e (?P<minutes>{_one_of(_MINUTES)})(?: minutos)?\b)?(?! mil\b)(?!\w){_PART_OF_DAY})",
+    rf"(?: (?P<sign>e|menos) (?P<minutes>{_one_of(_MINUTES)})(?: minutos)?\b)?"
+    rf"(?! mil\b)(?!\w){_PART_OF_DAY})",
+    re.I,
+)
+_HALF_PAST = re.compile(
+    rf"\b(?:às|das|as|pelas|são|eram|à) (?P<clock>(?P<hour>\d\d?) e meia\b{_PART_OF_DAY})", re.I
+)
+_HOURS_IN_WORDS_RANGE = re.compile(
+    rf"\b(?P<from>das|da|desde as|entre as) (?P<first>{_HOUR_IN_WORDS}|meio-dia)(?: horas)?"
+    rf"{_PART_OF_DAY.replace('<part>', '<first_part>')} (?:às|à|até às|até à|e as|ao|até ao) "
+    rf"(?P<last>{_HOUR_IN_WORDS}|{'|'.join(_TWELVE)})(?: horas)?{_PART_OF_DAY}(?! e \w|\w)",
     re.I,
 )
 _BEFORE_FULL_HOUR = re.compile(
     r"\b(?:(?P<is>são|é|faltam|falta)|(?P<was>eram|era|faltavam|faltava)|às) "
-    r"(?P<minutes>cinco|dez|(?:um )?quarto|vinte(?: e cinco)?) "
+    r"(?P<minutes>cinco|dez|quinze|(?:um )?quarto|vinte(?: e cinco)?) "
     rf"para (?:as?|o) (?P<hour>{_HOUR_IN_WORDS}|meio-dia)\b{_PART_OF_DAY}",
     re.I,
+)
+_PAST_TWELVE = re.compile(
+    rf"\b(?:[oa] )?(meio-dia|meia-noite) e ({_one_of(_MINUTES).replace('meia|', '')})\b", re.I
 )
 _HALF_PAST_TWELVE = re.compile(r"\b(?:[oa] )?(meio-dia|meia-noite) e meia\b", re.I)
 
@@ -142,8 +161,11 @@ def times(text: str) -> Iterator[Quantity]:
         yield Quantity(*match.span(), with_preposition("from", match[1], f"{first} to {last}"))
     for match in _DATE.finditer(text):
         before, day, month, year = match.groups()
-        date = " ".join(filter(None, [str(int(day)), _MONTHS[month.lower()], year]))
+        date = " ".join(filter(None, [str(int(day)), MONTHS[month.lower()], year]))
         yield Quantity(*match.span(), with_preposition("on", before, date), is_readable=True)
+    for match in _DAY.finditer(text):
+        day = f"the {in_notation(f'{match[2]}º', ('pt', 'en'))}"
+        yield Quantity(*match.span(), with_preposition("on", match[1], day))
     for match in _DAY_OF_MONTH.finditer(text):
         yield Quantity(*match.span(), f"1{match[1]}")
     for match in _SHORT_DATE.finditer(text):
@@ -203,19 +225,37 @@ def _times_in_words(text: str) -> Iterator[Quantity]:
     """The times of day: ``três e meia da tarde``, ``dez para as oito``, ``meia-noite e meia``."""
     for match in _BEFORE_FULL_HOUR.finditer(text):
         minutes = match["minutes"].lower()
-        to = "a quarter" if minutes.endswith("quarto") else in_words(_MINUTES[minutes])
-        hour = match["hour"].lower()
-        english = f"{to} to {_TWELVE.get(hour) or in_words(_HOURS_IN_WORDS[hour])}{_part_of_day(match)}"
+        to = "a quarter" if minutes.endswith(("quarto", "quinze")) else in_words(_MINUTES[minutes])
+        english = f"{to} to {_hour_in_english(match['hour'])}{_part_of_day(match)}"
         before = "it is" if match["is"] else "it was" if match["was"] else "at"
         yield Quantity(*match.span(), with_preposition(before, match[0], english))
     for match in _CLOCK_IN_WORDS.finditer(text):
         hour = _HOURS_IN_WORDS[match["hour"].lower()]
         minutes = match["minutes"]
-        if minutes or (match["unit"] and hour >= _AFTERNOON):
+        if match["sign"] and match["sign"].lower() == "menos":
+            to = "a quarter" if minutes.lower() == "um quarto" else in_words(_MINUTES[minutes.lower()])
+            clock = f"{to} to {in_words(hour)}{_part_of_day(match)}"
+            yield Quantity(*match.span("clock"), clock)
+        elif minutes or (match["unit"] and hour >= _AFTERNOON):
             past = f"{_MINUTES[minutes.lower()] if minutes else 0:02}"
             yield Quantity(*match.span("clock"), f"{hour}:{past}{_part_of_day(match)}")
+    for match in _HALF_PAST.finditer(text):
+        yield Quantity(*match.span("clock"), f"{match['hour']}:30{_part_of_day(match)}")
+    for match in _HOURS_IN_WORDS_RANGE.finditer(text):
+        first, last = (_hour_in_english(match[hour]) for hour in ("first", "last"))
+        first += _PARTS_OF_DAY[match["first_part"].lower()] if match["first_part"] else ""
+        is_between = match["from"].lower().startswith("entre")
+        clocks = f"{first} {'and' if is_between else 'to'} {last}{_part_of_day(match)}"
+        yield Quantity(*match.span(), with_preposition("between" if is_between else "from", match[0], clocks))
+    for match in _PAST_TWELVE.finditer(text):
+        twelve = 12 if match[1].lower() == "meio-dia" else 0
+        yield Quantity(*match.span(), f"{twelve}:{_MINUTES[match[2].lower()]:02}")
     for match in _HALF_PAST_TWELVE.finditer(text):
         yield Quantity(*match.span(), with_preposition("half past", match[0], _TWELVE[match[1].lower()]))
+
+
+def _hour_in_english(hour: str) -> str:
+    return _TWELVE.get(hour.lower()) or in_words(_HOURS_IN_WORDS[hour.lower()])
 
 
 def _part_of_day(match: re.Match[str]) -> str:
