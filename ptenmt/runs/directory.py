@@ -354,7 +354,7 @@ def find_run(name: str | Path | Run | None = None, task: TaskName | None = None)
         raise RunError(f"{path / 'run.json'} is missing", _COPY_HINT)
     hint = _TRAIN_HINT
     known = [run.name for run in list_runs()]
-    if near := difflib.get_close_matches(path.name, known, 1):
+    if near := difflib.get_close_matches(path.name, [*known, STARTER], 1):
         hint = f"did you mean {near[0]}?"
     elif known:
         hint = f"runs here: {', '.join(known[:_NUM_SHOWN_RUNS])}"

@@ -72,6 +72,9 @@ def test_quotation_marks_pair(translate: Translate, source: str, written: str, e
         ("(o gato) (o rei)", "o gato) (o rei)", "o gato) (o rei)"),
         ("(o gato", "o gato)", "o gato)"),
         ("(o gato)", "o gato", "o gato"),
+        ('"o gato"', '"o gato', '"o gato"'),
+        ('"o gato"', 'o gato"', '"o gato"'),
+        ('"o gato" e "o rei"', '"o gato e "o rei"', '"o gato e "o rei"'),
     ],
 )
 def test_brackets_at_an_end_pair(translate: Translate, source: str, written: str, expected: str) -> None:

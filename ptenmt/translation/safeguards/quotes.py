@@ -50,8 +50,11 @@ class Quotes(Safeguard):
         return text
 
 
+_QUOTED = re.compile('"[^"]*"')
+
+
 class Brackets(Safeguard):
-    """Completes a pair, the only one of its kind, where the sentence begins with it, or ends with it."""
+    """Completes the only pair of its kind, straight quotes too, that begins or ends the sentence."""
 
     def restore(self, sentence: Sentence, text: str) -> str:
         """The translation with the bracket; within a text its place would not be known."""
@@ -63,4 +66,9 @@ class Brackets(Safeguard):
                 text = begin + text
             elif written == (1, 0) and sentence.original.endswith(end):
                 text += end
+        if _QUOTED.fullmatch(sentence.original) and text.count('"') == 1:
+            if text.startswith('"'):
+                text += '"'
+            elif text.endswith('"'):
+                text = '"' + text
         return text
