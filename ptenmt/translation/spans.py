@@ -53,6 +53,9 @@ class Span:
     is_placed: bool = False
     """Whether the words aligned to it give its place in the translation even if the model reads it."""
 
+    expected: frozenset[str] = frozenset()
+    """If known, the words of which the model writes one for the source; the target takes its place."""
+
     @property
     def is_removed(self) -> bool:
         """Whether the model reads nothing in its place."""
@@ -151,7 +154,9 @@ class _Placement:
         column = self._columns(span)[0]
         follows_article = column > 0 and _ARTICLE.fullmatch(self._source[column - 1].strip())
         kept = _ENGLISH_ARTICLES if follows_article else ()
-        rows = _rows_of(target, self._changed, self._shares(span), self._taken, kept)
+        rows = self._expected_row(span) or _rows_of(
+            target, self._changed, self._shares(span), self._taken, kept
+        )
         if not rows:
             return False
         self._taken.update(rows)
@@ -160,6 +165,16 @@ class _Placement:
         for row in others:
             self._changed[row] = ""
         return True
+
+    def _expected_row(self, span: Span) -> list[int]:
+        """The word that is surely the translation of a span, as a list; empty: none is."""
+        rows = [
+            row
+            for row, word in enumerate(self._changed)
+            if row not in self._taken and _POSSESSIVE.sub("", word.strip()) in span.expected
+        ]
+        shares = self._shares(span)
+        return [max(rows, key=shares.__getitem__)] if rows else []
 
     def insert(self, span: Span, target: str) -> None:
         """Put what becomes of a span into the gap between words that has the most votes."""

@@ -10,7 +10,7 @@ from ptenmt.translation.safeguards.numerals import numbers_in_words
 from ptenmt.translation.safeguards.quantities import quantities
 from ptenmt.translation.safeguards.stand_ins import StandIns
 from ptenmt.translation.sentence import Search, Sentence
-from ptenmt.translation.spans import source_text
+from ptenmt.translation.spans import Span, placed, source_text
 
 
 class Known:
@@ -93,7 +93,6 @@ def test_there_are_stand_ins_in_portuguese_only_and_not_over_entities() -> None:
 
 
 def _span_of_all(sentence: Sentence):
-    from ptenmt.translation.spans import Span
 
     return Span(0, len(sentence.original) - 1, "number", "", "Monday to Friday")
 
@@ -127,7 +126,7 @@ def test_numbers_of_several_words(text: str, counting: list[str], others: list[s
         ("Faltam vinte e cinco para a uma da manhã.", ["It is twenty-five to one in the morning"]),
         ("Chega às um quarto para o meio-dia.", ["at a quarter to noon"]),
         ("À meia-noite e meia, ao meio-dia e meia.", ["half past midnight", "half past noon"]),
-        ("À uma e meia, às duas e três pessoas, às vinte mil.", ["1:30"]),
+        ("À uma e meia, às duas e três pessoas.", ["1:30"]),
         (
             "De seg. a sex.; sáb. até às 13h, dom. e feriados.",
             ["From Monday to Friday", "Saturday", "13:00", "Sunday"],
@@ -157,3 +156,15 @@ def test_times_in_words(text: str, expected: list[str]) -> None:
 def test_amounts_in_words_after_their_digits(text: str, expected: list[str]) -> None:
     found = [quantity.target for quantity in quantities(text, ("pt", "en"))]
     assert [target for target in found if not target.startswith("R$")] == expected
+
+
+def test_what_a_model_surely_writes_for_a_stand_in_gives_the_place() -> None:
+    words, source = ["The", " Boston", " Hospital"], ["O", " Hospital", " de", " Boston"]
+    attention = [[0.1, 0.3, 0.3, 0.3], [0.1, 0.8, 0.0, 0.1], [0.0, 0.1, 0.0, 0.9]]
+    sentence = Sentence(original="O Hospital de Braga", search=Search(DecodingConfig()))
+    StandIns(Known(), Config()).before(sentence)
+    text, aligned = source_text(sentence.original, sentence.spans)
+    assert text == "".join(source)
+    assert placed(words, source, attention, aligned) == "The Braga Hospital"
+    words[1] = " Boston's"
+    assert placed(words, source, attention, aligned) == "The Braga's Hospital"

@@ -50,7 +50,7 @@ def names(text: str) -> list[Name]:
     towns = [Name(*match.span(), "town") for match in _TOWN.finditer(text) if not _is_in(match, people)]
     if not people and not towns:
         return []
-    around = [word[0] for word in _WORD.finditer(text) if not _is_in(word, people)]
+    around = [word[0] for word in _WORD.finditer(text) if not _is_in(word, [*people, *towns])]
     around = [word for word in around if not _HONORIFIC.fullmatch(word)]
     if len(around) > 1 and not any(word[0].islower() for word in around):
         return []  # a title

@@ -12,7 +12,7 @@ from ptenmt.data.placeholders import in_notation
 
 _SIGN = re.compile(
     r"\b(?:vinte|\w+nta|cento|\w+ent[oa]s|mil|milh(?:ão|ões)) e \w{2}|\b(?:dez[aeo]\w+|quinhent[oa]s|cem)\b"
-    r"|\b(?:déc|vig|\w+ag)ésim|\bdécim[oa] ",
+    r"|\w mil\b|\b(?:déc|vig|\w+ag)ésim|\bdécim[oa] ",
     re.I,
 )
 """Every number in words that is found has this; few other texts have."""
@@ -52,7 +52,9 @@ def numbers_in_words(text: str, *, counting: bool) -> Iterator[Quantity]:
     """
     for begin, end, value, is_ordinal in _numbers(text):
         typed = text[begin:end]
-        if is_ordinal or not (" e " in typed.lower() or _CONFUSED.fullmatch(typed)):
+        if is_ordinal or not (
+            " e " in typed.lower() or typed.lower().endswith(" mil") or _CONFUSED.fullmatch(typed)
+        ):
             continue
         century = _CENTURY.search(text[:begin])
         if century and not counting:

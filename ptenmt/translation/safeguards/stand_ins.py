@@ -25,6 +25,13 @@ _WEEKDAYS = {
 _DAYS = ("domingo", "sábado")
 _NUMBERS = ("oito", "seis", "nove", "sete")
 _NAMES = {"man": ("Tom", "John"), "woman": ("Mary", "Emily"), "town": ("Boston", "Londres")}
+_EXPECTED = {
+    **{"domingo": "Sunday", "domingos": "Sundays", "sábado": "Saturday", "sábados": "Saturdays"},
+    **{"oito": "eight Eight 8", "seis": "six Six 6", "nove": "nine Nine 9", "sete": "seven Seven 7"},
+    **{"dez": "ten 10", "terceiro": "third", "terço": "third", "terços": "thirds", "Londres": "London"},
+    **{name: name for name in ("Tom", "John", "Mary", "Emily", "Boston")},
+}
+"""How the models that know a stand-in translate it."""
 _MANY = {
     **{"milhares de": "thousands of", "centenas de": "hundreds of", "dezenas de": "dozens of"},
     **{"dezenas de milhares de": "tens of thousands of", "milhões de": "millions of"},
@@ -140,9 +147,7 @@ def _name_spans(text: str, known: Collection[str]) -> Iterator[Span]:
     for name in names(text):
         stand_in = next(free[name.kind], None)
         if stand_in is not None:
-            yield Span(
-                name.begin, name.end, "stand-in", stand_in, text[name.begin : name.end], is_placed=True
-            )
+            yield _stand_in(name.begin, name.end, stand_in, text[name.begin : name.end])
 
 
 def _weekday_spans(text: str, known: Collection[str]) -> Iterator[Span]:
@@ -190,13 +195,8 @@ def _changed(match: re.Match[str], genders: dict[str, str], stand_in: str, targe
                 begin, begin + len(word[0]), "stand-in", _in_case_of(word[0], genders[word[0].lower()])
             )
     typed = match["word"]
-    yield Span(
-        *match.span("word"),
-        "stand-in",
-        _in_case_of(typed, stand_in),
-        target.upper() if typed.isupper() else target,
-        is_placed=True,
-    )
+    target = target.upper() if typed.isupper() else target
+    yield _stand_in(*match.span("word"), _in_case_of(typed, stand_in), target)
 
 
 def _number_spans(text: str, known: Collection[str]) -> Iterator[Span]:
@@ -212,16 +212,16 @@ def _number_spans(text: str, known: Collection[str]) -> Iterator[Span]:
         typed = text[number.begin : number.end]
         target = number.target.upper() if typed.isupper() else number.target
         source = _in_case_of(typed, stand_in)
-        yield Span(number.begin, number.end, "stand-in", source, target, is_placed=True)
+        yield _stand_in(number.begin, number.end, source, target)
     for match in _QUARTER.finditer(text):
         plural = match[0][len("quarto") :]
         if f"terço{plural}" not in known:
             continue
-        yield Span(*match.span(), "stand-in", f"terço{plural}", f"quarter{plural}", is_placed=True)
+        yield _stand_in(*match.span(), f"terço{plural}", f"quarter{plural}")
     for ordinal in ordinals_in_words(text):
         source = "terceira" if text[ordinal.end - 1] in "aA" else "terceiro"
         if source in known:
-            yield Span(ordinal.begin, ordinal.end, "stand-in", source, ordinal.target, is_placed=True)
+            yield _stand_in(ordinal.begin, ordinal.end, source, ordinal.target)
 
 
 def _spans_of_forms(text: str) -> Iterator[Span]:
@@ -229,17 +229,23 @@ def _spans_of_forms(text: str) -> Iterator[Span]:
         is_one = match["colher"].lower() == "colher" or _ONE.search(text[: match.start()])
         spoon = _SPOONS[(match["of"] or match["in"]).lower()] + ("" if is_one else "s")
         source = "colher" if is_one else "colheres"
-        yield Span(*match.span(), "stand-in", source, spoon, is_placed=True)
+        yield _stand_in(*match.span(), source, spoon)
     for match in _SALUTATION.finditer(text):
         title = ("Sr.", "Dear Mr") if match[1] == "o" else ("Sra.", "Dear Ms")
-        yield Span(*match.span(), "stand-in", *title, is_placed=True)
+        yield _stand_in(*match.span(), *title)
     for match in _AT_BEGINNING.finditer(text):
         name = match[1].lower()
-        yield Span(*match.span(1), "stand-in", name, _WITH_CAPITAL[name], is_placed=True)
+        yield _stand_in(*match.span(1), name, _WITH_CAPITAL[name])
     for match in _ABBREVIATION.finditer(text):
         word = _in_case_of(match[0], _ABBREVIATIONS[match[0].lower()])
         is_end = match[0].endswith(".") and not text[match.end() :].strip()
         yield Span(*match.span(), "stand-in", word + "." * is_end)
+
+
+def _stand_in(begin: int, end: int, source: str, target: str) -> Span:
+    """The span of a word for which the model reads another."""
+    expected = _EXPECTED.get(source, _EXPECTED.get(source.lower(), "")).split()
+    return Span(begin, end, "stand-in", source, target, is_placed=True, expected=frozenset(expected))
 
 
 def _in_case_of(typed: str, word: str) -> str:
