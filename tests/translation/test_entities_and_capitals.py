@@ -536,3 +536,10 @@ def test_alignments_are_of_translations_with_entities_that_the_vocabulary_lacks(
 def test_an_acronym_within_another_keeps_the_space_around_it() -> None:
     translator = Translator.load("starter")
     assert "EU and the US" in translator.translate(["A UE e os EUA não chegaram a acordo."])[0].text
+
+
+def test_the_article_of_a_number_is_that_of_the_spoken_number(make) -> None:
+    translator = make(WITHOUT, lambda _text: ["An 3 gatos, a 8 gatos, a 11 gatos, an 1.5 gatos"])
+    assert translate(translator, "O 3, 8, 11 e 1,5 gatos").text.startswith(
+        "A 3 gatos, an 8 gatos, an 11 gatos, a 1"
+    )

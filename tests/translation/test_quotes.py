@@ -73,6 +73,7 @@ def test_quotation_marks_pair(translate: Translate, source: str, written: str, e
         ("(o gato", "o gato)", "o gato)"),
         ("(o gato)", "o gato", "o gato"),
         ('"o gato"', '"o gato', '"o gato"'),
+        ("O gato...", "O gato..", "O gato..."),
         ('"o gato"', 'o gato"', '"o gato"'),
         ('"o gato" e "o rei"', '"o gato e "o rei"', '"o gato e "o rei"'),
     ],

@@ -99,7 +99,8 @@ class Capitals(Safeguard):
         return self._are_acronyms(words) if words else bool(sentence.spans)
 
     def _words_of(self, sentence: Sentence) -> list[str]:
-        return [word[0] for word in _words(sentence.original, sentence.spans)]
+        kept = [span for span in sentence.spans if span.is_carried or span.is_term or span.is_removed]
+        return [word[0] for word in _words(sentence.original, kept)]
 
     def _are_acronyms(self, words: Sequence[str]) -> bool:
         """Whether all words are short, without accents, and unusual in lower case.

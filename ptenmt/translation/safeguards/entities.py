@@ -63,6 +63,8 @@ _NUMERAL = (
     "|dez[ea]\\w+|dezoito|vinte|(?:tri|quare|cinque|sesse|sete|oite|nove)nta|cem|\\w*cent[oa]s?|mil|milh\\w+"
     "|mei[oa]|dúzia)s?"
 )
+_ARTICLE_OF_NUMBER = re.compile(r"(?<![\w'.])([Aa])n? (?=\d)(?=[\d.,]+(?: [a-z]| ?%))")
+_SPOKEN_WITH_VOWEL = re.compile(r"8|1[18](?!\d)|1[18],\d{3}(?!,)")
 _NUMBER_IN_WORDS = re.compile(rf"\b{_NUMERAL}(?:(?:-|\s+|\s+(?:and|e)\s+){_NUMERAL})*\b", re.IGNORECASE)
 """Of English and Portuguese."""
 _SIGN_IN_WORDS = re.compile(
@@ -218,6 +220,8 @@ class Entities(Safeguard):
         """The translation with its entities in place of placeholders."""
         masked = {ord(span.source): span.target for span in sentence.spans if span.source in PLACEHOLDERS}
         text = text.translate(masked) if masked else text
+        if any(map(str.isdigit, text)):
+            text = _ARTICLE_OF_NUMBER.sub(_article_of_number, text)
         entities = [span for span in sentence.spans if span.kind == "entity" and span.target]
         targets = [span.target for span in entities if span.target]
         as_typed = [
@@ -274,6 +278,11 @@ def _spaced_as_typed(sentence: str, entities: Sequence[str], text: str) -> str:
             written[row : row + 2] = before, after
         text = entity.join(written)
     return text
+
+
+def _article_of_number(article: re.Match[str]) -> str:
+    """*An 8*, *a 3.5*: as the number is spoken."""
+    return f"{article[1]}{'n' if _SPOKEN_WITH_VOWEL.match(article.string, article.end()) else ''} "
 
 
 def _touch_alike(typed: str, written: str) -> bool:

@@ -11,12 +11,14 @@ from typing import NamedTuple
 from ptenmt.data.placeholders import in_notation
 
 _SIGN = re.compile(
-    r"\b(?:vinte|\w+nta|cento|\w+ent[oa]s|mil|milh(?:ão|ões)) e \w{2}|\b(?:dez[aeo]\w+|quinhent[oa]s|cem)\b"
-    r"|\w mil\b|\b(?:déc|vig|\w+ag)ésim|\bdécim[oa] ",
+    r"\b(?:vinte|\w+nta|cento|\w+ent[oa]s|mil|milh(?:ão|ões)) e \w{2}|\w (?:mil|milhão|milhões)\b"
+    r"|\b(?:dez[aeo]\w+|(?:ca|qua)torze|quinhent[oa]s|cem)\b|\b(?:déc|vig|\w+ag)ésim|\bdécim[oa] ",
     re.I,
 )
 """Every number in words that is found has this; few other texts have."""
-_CONFUSED = re.compile(r"dez[ae]sseis|dez[ae]ssete|dezoito|dez[ae]nove|quinhent[oa]s|cem", re.I)
+_CONFUSED = re.compile(
+    r"dez[ae]sseis|dez[ae]ssete|dezoito|dez[ae]nove|(?:ca|qua)torze|quinhent[oa]s|cem", re.I
+)
 """Numbers of one word that small models take for *seis*, *dez*, *cinco* or *sem*."""
 _TOKEN = re.compile(r"[^\W\d_]+|\S")
 _BELOW_TWENTY = [
@@ -33,6 +35,8 @@ _NEXT_WORD = re.compile(r" (?!por cento\b|e\b|a\b|ou\b|horas?\b)[^\W\d_]{2}|%")
 _AFTER_YEAR = re.compile(r"(?! [^\W\d_])| (?:e|a|em|n[oa]s?|para|foi|quando)\b", re.I)
 _YEARS = range(1100, 2100)
 _HUNDRED = 100
+_MILLION = 10**6
+_COUNTED = re.compile(r"( e meio)? de(?= [a-zà-ÿ]{3})(?! (?:euros|dólares|reais|libras)\b)")
 
 
 class Quantity(NamedTuple):
@@ -64,11 +68,25 @@ def numbers_in_words(text: str, *, counting: bool) -> Iterator[Quantity]:
         is_year = value in _YEARS and _BEFORE_YEAR.search(text[:begin]) and _AFTER_YEAR.match(text, end)
         if counting == bool(is_year or not _NEXT_WORD.match(text, end)):
             continue
+        millions, rest = divmod(value, _MILLION)
+        if millions and not rest:
+            continue  # of millions_in_words
         percent = _PERCENT.match(text, end)
         english = in_words(value) if value < _HUNDRED else f"{value}" if is_year else f"{value:,}"
         if percent:
             english, end = f"{english} percent", percent.end()
         yield Quantity(begin, end, english.capitalize() if text[begin].isupper() else english)
+
+
+def millions_in_words(text: str) -> Iterator[Quantity]:
+    """Millions before what they count: ``um milhão e meio de`` is ``one and a half million``."""
+    for begin, end, value, _ in _numbers(text):
+        counted = _COUNTED.match(text, end)
+        millions, rest = divmod(value, _MILLION)
+        if millions and not rest and counted:
+            number = in_words(millions) if millions < _HUNDRED else f"{millions:,}"
+            half = " and a half" if counted[1] else ""
+            yield Quantity(begin, counted.end(), f"{number}{half} million")
 
 
 def ordinals_in_words(text: str) -> Iterator[Quantity]:

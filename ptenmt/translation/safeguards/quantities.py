@@ -73,10 +73,18 @@ _OF_NOUN = re.compile(rf"({NUMBER}){_SPACE}(?i:{_NOUN})")
 _EVERY = re.compile(rf"\bde (\d+) em \1 ({_NOUN_WORD})", re.I)
 _IN_BRACKETS = re.compile(r"\d ?[%€]? \(([^\W\d_][^()\d]{1,150})\)")
 """An amount in words, after the digits."""
+_PERIODS = {"ano": "year", "mês": "month", "hora": "hour", "dia": "day", "quilómetro": "kilometer"}
+_AND_A_HALF = re.compile(
+    rf"\b(uma|duas|{'|'.join(_NUMERALS)}|\d+) (anos?|meses|mês|horas?|dias?)"
+    r" e (mei[oa]|um quarto|três quartos)\b",
+    re.I,
+)
 _PER_THOUSAND = re.compile(rf"({NUMBER}) (?i:por mil\b)(?! (?i:{_SCALE_WORD}|{_NOUN_WORD}))")
 _HUNDREDS = re.compile(rf" e \d{{1,3}}(?![\d.,]|{_SPACE}{_SCALE_WORD})")
 """After *mil*: part of the same number, or another one."""
-_MEASURE = re.compile(rf"({SIZE}|{NUMBER}){_SPACE}({_OTHER_UNITS}|{_LENGTHS_AND_WEIGHTS})(?![\w'’-])")
+_MEASURE = re.compile(
+    rf"({SIZE}|{NUMBER}|(?:\d+ )?[½¼¾]){_SPACE}({_OTHER_UNITS}|{_LENGTHS_AND_WEIGHTS})(?![\w'’-])"
+)
 _CELSIUS = re.compile(r"(?<![\w.,])([-−]?\d+(?:,\d+)?)º([CF])(?!\w)")
 _PER = {
     **{"unidade": "unit", "un": "unit", "pessoa": "person", "hora": "hour", "dia": "day", "noite": "night"},
@@ -129,7 +137,8 @@ _REGNAL_IN_CAPITALS = re.compile(
 """*VI* is a verb, too."""
 _NUMBERS_OF_LIST = re.compile(r"\b[nN]\.?(?:os|ºs|°s)\.? (\d+)(?:(, )(\d+))? (e|a) (\d+)")
 _NUMBERED = re.compile(
-    rf"\b[nN](?:\.[ºo°]|[º°])\.?{_SPACE}?({NUMBER}|\{{\w+\}}|\d[\w./-]*\w|[A-Z]{{2,4}} [A-Z]?\d+/\d+)"
+    rf"\b[nN](?:\.[ºo°]|[º°])\.?{_SPACE}?"
+    rf"({NUMBER}|\{{\w+\}}|%(?:\(\w+\))?[sd]|\d[\w./-]*\w|[A-Z]{{2,4}} [A-Z]?\d+/\d+)"
 )
 """*N.º*, not the word *no*."""
 _IDENTIFIED = re.compile(
@@ -142,7 +151,7 @@ _IDENTIFIED = re.compile(
 
 
 _SIGNS = re.compile(
-    r"\d|[IVXLCDM](?![a-zà-ÿ])|(?i:para [ao]|são "
+    r"[\d½¼¾]|[IVXLCDM](?![a-zà-ÿ])|(?i:n[º°]|para [ao]|são "
     r"|il(?:h|i)[ãõ]|mei[ao]|quarto|\b(?:vinte|cento|mil) e|(?:nta|nt[oa]s) e|horas|[àd]as? |às "
     r"|\b(?:seg|ter|qua|qui|sex|s[áa]b|dom)(?:\.|[\w.-]*(?: [aà]|[-–])))"
 )
@@ -199,6 +208,17 @@ def _amounts(text: str) -> Iterator[Quantity]:
         yield Quantity(*match.span(), f"{in_notation(match[1], _LANGUAGES)} per thousand")
 
 
+def _with_halves(text: str) -> Iterator[Quantity]:
+    for match in _AND_A_HALF.finditer(text):
+        number = {"uma": "one", "duas": "two", **_NUMERALS}.get(match[1].lower(), match[1])
+        period = {"meses": "months"}.get(match[2].lower()) or _PERIODS[match[2].lower().rstrip("s")]
+        part = {"um quarto": "a quarter", "três quartos": "three quarters"}.get(match[3].lower(), "a half")
+        is_one = number in ("one", "1")
+        article = "an" if period == "hour" else "a"
+        words = f"{article} {period} and {part}" if is_one else f"{number} and {part} {period.rstrip('s')}s"
+        yield Quantity(*match.span(), words)
+
+
 def _rates(text: str) -> Iterator[Quantity]:
     for match in _POINTS.finditer(text):
         yield Quantity(*match.span(), f"{in_notation(match[1], _LANGUAGES)} percentage points")
@@ -218,6 +238,7 @@ def _all_quantities(text: str, in_capitals: bool) -> Iterator[Quantity]:
     yield from times(text)
     yield from _amounts(text)
     yield from _measures(text)
+    yield from _with_halves(text)
     yield from _rates(text)
     yield from _numbered(text)
     yield from _ordinals(text)

@@ -66,6 +66,8 @@ class Brackets(Safeguard):
                 text = begin + text
             elif written == (1, 0) and sentence.original.endswith(end):
                 text += end
+        if sentence.original.endswith("...") and text.endswith("."):
+            text = text.rstrip(".") + "..."
         if _QUOTED.fullmatch(sentence.original) and text.count('"') == 1:
             if text.startswith('"'):
                 text += '"'

@@ -7,11 +7,18 @@ these. Its grammar is better than around a placeholder.
 
 import re
 from collections.abc import Collection, Iterator
+from itertools import zip_longest
 
 from ptenmt.config import Config
+from ptenmt.data.placeholders import in_notation
 from ptenmt.tokenizers import UNK, Tokenizer
 from ptenmt.translation.safeguards.names import names
-from ptenmt.translation.safeguards.numerals import Quantity, numbers_in_words, ordinals_in_words
+from ptenmt.translation.safeguards.numerals import (
+    Quantity,
+    millions_in_words,
+    numbers_in_words,
+    ordinals_in_words,
+)
 from ptenmt.translation.safeguards.protocol import Safeguard
 from ptenmt.translation.safeguards.times import MONTHS
 from ptenmt.translation.sentence import Sentence
@@ -59,12 +66,17 @@ _FEIRA = r" feiras?(?! (?:internacional|nacional|anual|d[eoa]s?\b(?! manhã)))"
 _LISTED = rf"(?:, {_DAY}s?)* (?:e|ou|a) (?:[àn]?s? ?)?{_DAY}s?-feiras?"
 _AFTER_BARE = r"[.,;:!?)]|\Z| (?:passada|que vem|às?|de (?:manhã|tarde)|e|há|ou|não|eu|vou|temos)\b"
 _WEEKDAY = re.compile(
-    rf"\b(?P<before>(?:(?:{'|'.join(_MASCULINE)}) ){{0,3}})(?<![\w-])(?P<word>(?P<name>{_DAY})s?"
-    rf"(?:-feiras?|{_FEIRA}|(?={_LISTED})|(?P<bare>)(?={_AFTER_BARE}| [-–]|(?<=erça) (?!parte))))"
+    rf"\b(?P<before>(?:(?:{'|'.join(_MASCULINE)}) ){{0,3}})(?P<night>(?<=manhã de |tarde de |noite de ))?"
+    rf"(?<![\w-])(?P<word>(?P<name>{_DAY})s?"
+    rf"(?:-feiras?|{_FEIRA}|(?={_LISTED})|(?P<bare>)(?(night)|(?={_AFTER_BARE}| [-–]|(?<=erça) (?!parte)))))"
     r"(?![\w-])(?P<after> passada)?",
     re.I,
 )
-_BEFORE_BARE = re.compile(r"(?:\b(?:às|nas|próxima|até|para|desde|esta|nesta|aos \w+ e|às \w+ e) |^)\Z", re.I)
+_BEFORE_BARE = re.compile(
+    r"(?:\b(?:às|nas|próxima|até|para|desde|esta|nesta|(?:manhã|tarde|noite|madrugada) d[ea]|aos \w+ e"
+    r"|às (?:(?:segund|terç|quart|quint|sext)as(?:, | e ))*(?:segund|terç|quart|quint|sext)as(?:,| e)) |^)\Z",
+    re.I,
+)
 _TIME_OF_DAY = re.compile(
     r" (?:às? (?:\d|tarde|noite|uma|duas|três|quatro|cinco|seis|sete|oito|nove|dez|onze)|de manhã|que vem)"
 )
@@ -79,7 +91,8 @@ _ABBREVIATIONS = {
     **{"qtde.": "quantidade", "pág.": "página", "págs.": "páginas", "máx.": "máximo", "mín.": "mínimo"},
     **{"aprox.": "aproximadamente", "ref.": "referência", "tel.": "telefone", "tlm.": "telemóvel"},
     **{"cód.": "código", "p. ex.": "por exemplo", "ex.": "exemplo", "temp.": "temperatura"},
-    **{"prof.ª": "professora", "n.º de": "número de"},
+    **{"dra.": "dr.", "eng.ª": "engenheira", "eng.º": "engenheiro", "pro": "para o", "pra": "para"},
+    **{"em segunda mão": "usado", "de segunda mão": "usado", "prof.ª": "professora", "n.º de": "número de"},
     **{"n.º do": "número do", "n.º da": "número da", "att.,": "atenciosamente,"},
     **{"hab.": "habitantes", "vc": "você", "vcs": "vocês", "tb": "também", "tbm": "também", "hj": "hoje"},
     **{"pq": "porque", "qdo": "quando", "mto": "muito", "mta": "muita", "dps": "depois"},
@@ -102,6 +115,7 @@ _MAX_TOKENS = 2
 """Of a word that a model knows well."""
 _WORD = re.compile(r"\w+")
 _SALUTATION = re.compile(r"\bExm([oa])\.? (?:Sra?\.|Senhora?)(?= [A-ZÀ-Þ])")
+_ORDINAL = re.compile(r"(?:(?<=o )|(?<=O ))\d{1,2}\.?º(?= [a-zà-ÿ]{4})")
 _SPOONS = {"sopa": "tablespoon", "chá": "teaspoon", "sobremesa": "dessertspoon", "café": "small spoon"}
 _SPOON = re.compile(
     r"\b(?P<colher>colher|colheres|c\.)"
@@ -127,7 +141,12 @@ class StandIns(Safeguard):
         text = sentence.original
         known = self._known.difference(_WORD.findall(text.lower()), _WORD.findall(text))
         named = list(_name_spans(text, known))
-        own = [*_weekday_spans(text, known), *_noon_spans(text, known), *_number_spans(text, known)]
+        own = [
+            *_ordinal_spans(text, known),
+            *_weekday_spans(text, known),
+            *_noon_spans(text, known),
+            *_number_spans(text, known),
+        ]
         own += _spans_of_forms(text)
         own = [*named, *own]
         own = [span for row, span in enumerate(own) if not span.overlaps(own[:row])]
@@ -155,22 +174,31 @@ def _weekday_spans(text: str, known: Collection[str]) -> Iterator[Span]:
     names = list(_WEEKDAYS)
     weekdays.sort(key=lambda match: names.index(match["name"].lower()))
     free = [day for day in _DAYS if {day, f"{day}s"} <= set(known)]
-    for match, day in zip(weekdays, free, strict=False):
-        is_plural = match["word"].lower().endswith("s")
-        plural = "s" if is_plural else ""
+    for match, day in zip_longest(weekdays, free[: len(weekdays)]):
+        plural = "s" if match["word"].lower().endswith("s") else ""
+        if day is None:
+            if match["bare"] is not None:
+                begin, end = match.span("word")
+                yield Span(begin, end, "stand-in", f"{match['name']}{plural}-feira{plural}")
+            continue
         yield from _changed(match, _MASCULINE, day + plural, _WEEKDAYS[match["name"].lower()] + plural)
 
 
 def _is_weekday(match: re.Match[str]) -> bool:
     """Whether it is no ordinal and no farm: *quarta-feira*, *quarta passada*, *até quarta*, *às quartas*."""
-    if match["bare"] is None or match["after"] or match["name"].lower() == "terça":
+    if (
+        match["bare"] is None
+        or match["after"]
+        or match["night"] is not None
+        or match["name"].lower() == "terça"
+    ):
         return True
     text, begin, end = match.string, match.start("word"), match.end("word")
     if _TIME_OF_DAY.match(text, end):
         return True
     before = text[:begin]
-    if match["name"].lower() == "sexta" and re.search(r"\b(?:na|da|de|à) \Z", before, re.I):
-        return text[end : end + 1] != " "
+    if match["name"].lower() in ("sexta", "quarta") and re.search(r"\b(?:na|de|à) \Z", before, re.I):
+        return text[end : end + 1] != " " or text[end:].startswith((" e ", " às "))
     is_heading = not before and (
         text[end : end + 2] in (" –", " -") or text[end : end + 1] == ":" or not text[end:]
     )
@@ -203,6 +231,7 @@ def _number_spans(text: str, known: Collection[str]) -> Iterator[Span]:
     free = [number for number in _NUMBERS if number in known]
     numbers = [
         *numbers_in_words(text, counting=True),
+        *millions_in_words(text),
         *(
             Quantity(*match.span(), _in_case_of(match[0], _MANY[match[0].lower()]))
             for match in _MANY_OF.finditer(text)
@@ -218,8 +247,15 @@ def _number_spans(text: str, known: Collection[str]) -> Iterator[Span]:
         if f"terço{plural}" not in known:
             continue
         yield _stand_in(*match.span(), f"terço{plural}", f"quarter{plural}")
-    for ordinal in ordinals_in_words(text):
-        source = "terceira" if text[ordinal.end - 1] in "aA" else "terceiro"
+
+
+def _ordinal_spans(text: str, known: Collection[str]) -> Iterator[Span]:
+    """The first ordinal of a noun; one stand-in serves."""
+    in_digits = (
+        Quantity(*match.span(), in_notation(match[0], ("pt", "en"))) for match in _ORDINAL.finditer(text)
+    )
+    for ordinal in [*ordinals_in_words(text), *in_digits][:1]:
+        source = "terceira" if text[ordinal.end - 1] in "aAª" else "terceiro"
         if source in known:
             yield _stand_in(ordinal.begin, ordinal.end, source, ordinal.target)
 

@@ -81,6 +81,8 @@ _FROM_HOUR_TO_HOUR = re.compile(
     rf"{_CLOCK}((?: até)? às |{_DASH}(?=\d+(?: ?h|:))){_CLOCK}",
     re.I,
 )
+_LONG_RANGE = 3
+"""Hours between two hours that say when, not how long: *9h-18h*, not *2h-3h*."""
 _BETWEEN_HOURS = re.compile(rf"\b(entre as) {_CLOCK}( e (?:as )?){_CLOCK}", re.I)
 _OF_DURATION = (
     r"(?: de (?!hoje|ontem|amanhã|segunda|terça|quarta|quinta|sexta|sábado|domingo)[a-z]"
@@ -90,6 +92,7 @@ _OF_DURATION = (
 _BEFORE_HOUR = re.compile(
     r"(?:\b(?:às(?: \d+ (?:ou|e))?|das|(?:entre|e|para|desde|até|após) as|até(?= \d+h)|pelas) "
     r"|\b(?:são|eram) (?=\d+ ?h(?:oras)?(?:[.,;!?]|$| d[ao] (?:manhã|tarde|noite|madrugada)| em ponto))"
+    r"|(?:feira|segunda|terça|quarta|quinta|sexta|sábado|domingo), "
     r"|\b(?:hor[áa]rios?|hora|abertura|fecho|fechamento|encerramento|início|fim|chegada|partida): )"
     rf"(?=\d+ ?h(?!oras{_OF_DURATION}))",
     re.I,
@@ -194,7 +197,8 @@ def _hours(text: str) -> Iterator[Quantity]:
     for match in _FROM_HOUR_TO_HOUR.finditer(text):
         before, typed = match.group(1, 6)
         is_dash = typed.strip() in ("-", "–")
-        if not is_dash or before or match[3] or match[8] or match.start() in hours:
+        is_far = int(match[7]) - int(match[2]) >= _LONG_RANGE
+        if not is_dash or before or match[3] or match[8] or is_far or match.start() in hours:
             conjunction = typed if is_dash and not before else " to "
             clocks = f"{_clock(*match.group(2, 3, 5))}{conjunction}{_clock(*match.group(7, 8, 10))}"
             yield Quantity(*match.span(), with_preposition("from", before, clocks))
@@ -236,6 +240,8 @@ def _times_in_words(text: str) -> Iterator[Quantity]:
             to = "a quarter" if minutes.lower() == "um quarto" else in_words(_MINUTES[minutes.lower()])
             clock = f"{to} to {in_words(hour)}{_part_of_day(match)}"
             yield Quantity(*match.span("clock"), clock)
+        elif match["part"] and not minutes:
+            yield Quantity(*match.span("clock"), f"{in_words(hour)}{_part_of_day(match)}")
         elif minutes or (match["unit"] and hour >= _AFTERNOON):
             past = f"{_MINUTES[minutes.lower()] if minutes else 0:02}"
             yield Quantity(*match.span("clock"), f"{hour}:{past}{_part_of_day(match)}")
