@@ -6,6 +6,7 @@ import pytest
 
 from ptenmt.config import Config, DataConfig, DecodingConfig
 from ptenmt.tokenizers import UNK
+from ptenmt.translation.safeguards.abbreviations import Abbreviations
 from ptenmt.translation.safeguards.numerals import numbers_in_words
 from ptenmt.translation.safeguards.quantities import quantities
 from ptenmt.translation.safeguards.stand_ins import StandIns
@@ -23,7 +24,8 @@ class Known:
 def read(text: str, config: Config | None = None) -> tuple[str, list[str | None]]:
     """What the model reads of a sentence, and what stands in the translation for the words it reads."""
     sentence = Sentence(original=text, search=Search(DecodingConfig()))
-    StandIns(Known(), config or Config()).before(sentence)
+    for safeguard in (StandIns(Known(), config or Config()), Abbreviations(config or Config())):
+        safeguard.before(sentence)
     return source_text(text, sentence.spans)[0], [span.target for span in sentence.spans if span.target]
 
 
@@ -86,6 +88,7 @@ def read(text: str, config: Config | None = None) -> tuple[str, list[str | None]
         ("Sala c/ vista p/ o mar, s/ juros.", "Sala com vista para o mar, sem juros.", []),
         ("Obs.: pág. 3, temp. máx.", "Observação: página 3, temperatura máximo.", []),
         ("Vc tb vai hj?", "Você também vai hoje?", []),
+        ("Um Galaxy Pro de TB; OBS.: C/ vista.", "Um Galaxy Pro de TB; OBSERVAÇÃO: COM vista.", []),
         ("Em a/c/d, https://a.b/c/ e Máximo.", "Em a/c/d, https://a.b/c/ e Máximo.", []),
         ("2 c. de chá de sal, 1 colher (sopa).", "2 colheres de sal, 1 colher.", ["teaspoons", "tablespoon"]),
         ("Uma colher de chá quente.", "Uma colher de chá quente.", []),

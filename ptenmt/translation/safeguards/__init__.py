@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from ptenmt.config import Config
 from ptenmt.tokenizers import TokenizerPair
+from ptenmt.translation.safeguards.abbreviations import Abbreviations
 from ptenmt.translation.safeguards.capitals import Capitals
 from ptenmt.translation.safeguards.entities import Entities
 from ptenmt.translation.safeguards.glossary import Glossary, Terms
@@ -37,6 +38,10 @@ def safeguards_of(
     if glossary is not None:
         safeguards.append(Terms(glossary))
     if config.decoding.safeguards:
-        safeguards += [StandIns(tokenizers.source, config), Capitals(tokenizers.source, config)]
+        safeguards += [
+            StandIns(tokenizers.source, config),
+            Abbreviations(config),
+            Capitals(tokenizers.source, config),
+        ]
         safeguards += [Quotes(tokenizers.source), Brackets(), Spaces()]
     return safeguards

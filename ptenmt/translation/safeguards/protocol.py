@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from ptenmt.translation.engine import mean_log_probability
 from ptenmt.translation.sentence import Search, SegmentedText, Sentence
+from ptenmt.translation.spans import Span
 
 
 class Safeguard:
@@ -47,6 +48,29 @@ class Safeguard:
     def unknown_words(self, _sentence: Sentence) -> Sequence[str]:
         """Words that the model cannot spell."""
         return ()
+
+
+def set_spans(sentence: Sentence, spans: Sequence[Span]) -> None:
+    """Give a sentence more spans, those that come first in preference to others.
+
+    One that contains spans of the sentence replaces them, such as that of *Rui J. R. Silva*, of which *J. R.
+    Silva* is an entity; one that overlaps another is left out.
+    """
+    own: list[Span] = []
+    for span in spans:
+        is_free = all(span.contains(other) or not span.overlaps([other]) for other in sentence.spans)
+        if is_free and not span.overlaps(own):
+            own.append(span)
+    others = [span for span in sentence.spans if not span.overlaps(own)]
+    if own:
+        sentence.spans = tuple(sorted([*others, *own], key=lambda span: (span.begin, span.end)))
+
+
+def in_case_of(typed: str, word: str) -> str:
+    """A word with a capital where another was typed with one; in capitals, too, for the truecasing to see."""
+    if typed.isupper() and len(typed) > 1:
+        return word.upper()
+    return word.capitalize() if typed[0].isupper() else word
 
 
 def preferred(rival: Sentence, sentence: Sentence, search: Search, margin: float = 0.0) -> Sentence:

@@ -19,8 +19,7 @@ from ptenmt.translation.safeguards.numerals import (
     numbers_in_words,
     ordinals_in_words,
 )
-from ptenmt.translation.safeguards.protocol import Safeguard
-from ptenmt.translation.safeguards.times import MONTHS
+from ptenmt.translation.safeguards.protocol import Safeguard, in_case_of, set_spans
 from ptenmt.translation.sentence import Sentence
 from ptenmt.translation.spans import Span
 
@@ -80,31 +79,7 @@ _BEFORE_BARE = re.compile(
 _TIME_OF_DAY = re.compile(
     r" (?:às? (?:\d|tarde|noite|uma|duas|três|quatro|cinco|seis|sete|oito|nove|dez|onze)|de manhã|que vem)"
 )
-_WITH_CAPITAL = {"sábado": "Saturday", "domingo": "Sunday", **MONTHS}
-_AT_BEGINNING = re.compile(
-    rf"(?:\A|[-–|/] |\()({'|'.join(map(str.capitalize, _WITH_CAPITAL))})(?!\w| [A-ZÀ-Þ])"
-)
-"""Models know these in lower case."""
 _NOON = re.compile(rf"\b(?P<before>(?:{'|'.join(_OF_HOURS)}) )(?P<word>meio-dia)\b(?! e )(?P<after>)", re.I)
-_ABBREVIATIONS = {
-    **{"c/": "com", "p/": "para", "s/": "sem", "obs.": "observação", "qtd.": "quantidade"},
-    **{"qtde.": "quantidade", "pág.": "página", "págs.": "páginas", "máx.": "máximo", "mín.": "mínimo"},
-    **{"aprox.": "aproximadamente", "ref.": "referência", "tel.": "telefone", "tlm.": "telemóvel"},
-    **{"cód.": "código", "p. ex.": "por exemplo", "ex.": "exemplo", "temp.": "temperatura"},
-    **{"dra.": "dr.", "eng.ª": "engenheira", "eng.º": "engenheiro", "pro": "para o", "pra": "para"},
-    **{"em segunda mão": "usado", "de segunda mão": "usado", "prof.ª": "professora", "n.º de": "número de"},
-    **{"n.º do": "número do", "n.º da": "número da", "att.,": "atenciosamente,"},
-    **{"hab.": "habitantes", "vc": "você", "vcs": "vocês", "tb": "também", "tbm": "também", "hj": "hoje"},
-    **{"pq": "porque", "qdo": "quando", "mto": "muito", "mta": "muita", "dps": "depois"},
-    **{"msg": "mensagem", "msgs": "mensagens", "pfv": "por favor", "obg": "obrigado"},
-}
-"""Of forms, recipes and messages: models read the whole word."""
-_ABBREVIATION = re.compile(
-    rf"(?<![\w./-])(?:{'|'.join(map(re.escape, sorted(_ABBREVIATIONS, key=len, reverse=True)))})(?![\w/])",
-    re.I,
-)
-
-
 _STAND_INS = [
     *(word for day in _DAYS for word in (day, f"{day}s")),
     *(name for names_of_kind in _NAMES.values() for name in names_of_kind),
@@ -114,16 +89,7 @@ _STAND_INS = [
 _MAX_TOKENS = 2
 """Of a word that a model knows well."""
 _WORD = re.compile(r"\w+")
-_SALUTATION = re.compile(r"\bExm([oa])\.? (?:Sra?\.|Senhora?)(?= [A-ZÀ-Þ])")
 _ORDINAL = re.compile(r"(?:(?<=o )|(?<=O ))\d{1,2}\.?º(?= [a-zà-ÿ]{4})")
-_SPOONS = {"sopa": "tablespoon", "chá": "teaspoon", "sobremesa": "dessertspoon", "café": "small spoon"}
-_SPOON = re.compile(
-    r"\b(?P<colher>colher|colheres|c\.)"
-    rf"(?: de (?P<of>{'|'.join(_SPOONS)})\b| \((?P<in>{'|'.join(_SPOONS)})\))"
-    r"(?= de\b|[.,;)]|\Z)",
-    re.I,
-)
-_ONE = re.compile(r"(?:\b(?:1|uma|meia)|[½¼]) \Z", re.I)
 
 
 class StandIns(Safeguard):
@@ -135,7 +101,7 @@ class StandIns(Safeguard):
         self._known = {word for word, ids in encoded if UNK not in ids and len(ids) <= _MAX_TOKENS}
 
     def before(self, sentence: Sentence) -> None:
-        """Give a sentence the spans of its names, weekdays, numbers in words and abbreviations."""
+        """Give a sentence the spans of its names, weekdays and numbers in words."""
         if not self._is_portuguese or sentence.target_prefix:
             return
         text = sentence.original
@@ -147,18 +113,7 @@ class StandIns(Safeguard):
             *_noon_spans(text, known),
             *_number_spans(text, known),
         ]
-        own += _spans_of_forms(text)
-        own = [*named, *own]
-        own = [span for row, span in enumerate(own) if not span.overlaps(own[:row])]
-        # What an entity is a part of replaces it: Rui J. R. Silva, n.º de.
-        own = [
-            span
-            for span in own
-            if all(span.contains(other) or not span.overlaps([other]) for other in sentence.spans)
-        ]
-        others = [span for span in sentence.spans if not span.overlaps(own)]
-        if own:
-            sentence.spans = tuple(sorted([*others, *own], key=lambda span: (span.begin, span.end)))
+        set_spans(sentence, [*named, *own])
 
 
 def _name_spans(text: str, known: Collection[str]) -> Iterator[Span]:
@@ -219,12 +174,10 @@ def _changed(match: re.Match[str], genders: dict[str, str], stand_in: str, targe
     for around in ("before", "after"):
         for word in re.finditer(r"\w+", match[around]) if match[around] else ():
             begin = match.start(around) + word.start()
-            yield Span(
-                begin, begin + len(word[0]), "stand-in", _in_case_of(word[0], genders[word[0].lower()])
-            )
+            yield Span(begin, begin + len(word[0]), "stand-in", in_case_of(word[0], genders[word[0].lower()]))
     typed = match["word"]
     target = target.upper() if typed.isupper() else target
-    yield _stand_in(*match.span("word"), _in_case_of(typed, stand_in), target)
+    yield _stand_in(*match.span("word"), in_case_of(typed, stand_in), target)
 
 
 def _number_spans(text: str, known: Collection[str]) -> Iterator[Span]:
@@ -233,14 +186,14 @@ def _number_spans(text: str, known: Collection[str]) -> Iterator[Span]:
         *numbers_in_words(text, counting=True),
         *millions_in_words(text),
         *(
-            Quantity(*match.span(), _in_case_of(match[0], _MANY[match[0].lower()]))
+            Quantity(*match.span(), in_case_of(match[0], _MANY[match[0].lower()]))
             for match in _MANY_OF.finditer(text)
         ),
     ]
     for number, stand_in in zip(numbers, free, strict=False):
         typed = text[number.begin : number.end]
         target = number.target.upper() if typed.isupper() else number.target
-        source = _in_case_of(typed, stand_in)
+        source = in_case_of(typed, stand_in)
         yield _stand_in(number.begin, number.end, source, target)
     for match in _QUARTER.finditer(text):
         plural = match[0][len("quarto") :]
@@ -260,32 +213,7 @@ def _ordinal_spans(text: str, known: Collection[str]) -> Iterator[Span]:
             yield _stand_in(ordinal.begin, ordinal.end, source, ordinal.target)
 
 
-def _spans_of_forms(text: str) -> Iterator[Span]:
-    for match in _SPOON.finditer(text):
-        is_one = match["colher"].lower() == "colher" or _ONE.search(text[: match.start()])
-        spoon = _SPOONS[(match["of"] or match["in"]).lower()] + ("" if is_one else "s")
-        source = "colher" if is_one else "colheres"
-        yield _stand_in(*match.span(), source, spoon)
-    for match in _SALUTATION.finditer(text):
-        title = ("Sr.", "Dear Mr") if match[1] == "o" else ("Sra.", "Dear Ms")
-        yield _stand_in(*match.span(), *title)
-    for match in _AT_BEGINNING.finditer(text):
-        name = match[1].lower()
-        yield _stand_in(*match.span(1), name, _WITH_CAPITAL[name])
-    for match in _ABBREVIATION.finditer(text):
-        word = _in_case_of(match[0], _ABBREVIATIONS[match[0].lower()])
-        is_end = match[0].endswith(".") and not text[match.end() :].strip()
-        yield Span(*match.span(), "stand-in", word + "." * is_end)
-
-
 def _stand_in(begin: int, end: int, source: str, target: str) -> Span:
     """The span of a word for which the model reads another."""
     expected = _EXPECTED.get(source, _EXPECTED.get(source.lower(), "")).split()
     return Span(begin, end, "stand-in", source, target, is_placed=True, expected=frozenset(expected))
-
-
-def _in_case_of(typed: str, word: str) -> str:
-    """A word with a capital where another was typed with one; in capitals, too, for the truecasing to see."""
-    if typed.isupper() and len(typed) > 1:
-        return word.upper()
-    return word.capitalize() if typed[0].isupper() else word
