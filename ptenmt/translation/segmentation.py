@@ -48,6 +48,7 @@ _LABEL = re.compile(
 _BAR = re.compile(r"((?<!\S)(?:[·→➔➜⇒]|[-=]>|/\*{1,2}|\*/|<!--|-->)(?!\S)|(?<!\|)\|(?!\|))(?![^()]*\))")
 """Between cells, not in ``P(a | b)``, or around a comment."""
 _STEP = re.compile(r"(?<!\S)(>)(?!\S)")
+_QUOTED_STEP = re.compile('["”»] > ["“«]')
 _ARROW = re.compile(r"(?<!\S)([»›«‹])(?!\S)")
 _FIELD = re.compile(r"(;)(?=[^\s;])")
 """Between fields of a table, without a space after it, several in a line."""
@@ -335,7 +336,7 @@ def _cells(line: str) -> list[str]:
     A ``»`` between spaces is an arrow, as in ``Ficheiro » Guardar``, where no quotation is.
     """
     patterns = [_COLUMNS, _BAR]
-    if len(_STEP.findall(line)) + len(_BAR.findall(line)) > 1:
+    if len(_STEP.findall(line)) + len(_BAR.findall(line)) > 1 or _QUOTED_STEP.search(line):
         patterns.append(_STEP)
     if len(_FIELD.findall(line)) > 1:
         patterns.append(_FIELD)

@@ -543,3 +543,19 @@ def test_the_article_of_a_number_is_that_of_the_spoken_number(make) -> None:
     assert translate(translator, "O 3, 8, 11 e 1,5 gatos").text.startswith(
         "A 3 gatos, an 8 gatos, an 11 gatos, a 1"
     )
+
+
+def test_measures_are_read_as_they_are_typed_and_keep_their_unit(make) -> None:
+    translator = make(WITH, lambda text: [text.replace("5 kg", "5")])
+    assert translate(translator, "Ela tem 3 kg de gatos.").text == "Ela tem 3 kg de gatos."
+    assert translate(translator, "Ela tem 5 kg de gatos.").text == "Ela tem 5 kg de gatos."
+    assert translator.engine.seen == [
+        "Ela tem 3 kg de gatos.",
+        "Ela tem 5 kg de gatos.",
+        "Ela tem ❶ de gatos.",
+    ]
+
+
+def test_what_takes_the_place_of_a_placeholder_touches_no_word(make) -> None:
+    translator = make(WITH, lambda text: [text.replace("tem ❶", "tem❶x")])
+    assert translate(translator, "Ela tem 3.000 gatos.").text == "Ela tem 3,000 x gatos."

@@ -77,7 +77,8 @@ from ptenmt.translation.safeguards.quantities import quantities
         ("A fatura n.º FT 2024/001587; nos n.os 1 e 2.", ["No. FT 2024/001587", "Nos. 1 and 2"]),
         ("Mín. 12º, máx. 24º", ["12°", "24°"]),
         ("São 50 MP + 12 MP; 5 mg/dia, 30 kWh/mês.", ["50 MP + 12 MP", "5 mg/day", "30 kWh/month"]),
-        ("½ kg, n.º %(num)s, nº {n}", ["½ kg", "No. %(num)s", "No. {n}"]),
+        ("½ kg, n.º %(num)s, nº {n}; n.º {o}", ["½ kg", "No. %(num)s", "No. {n}", "No. {o}"]),
+        ("O pedido n.º {order_id} será entregue", ["No. {order_id}"]),
         ("O euro a R$ 5,38; João Paulo II.", ["at R$ 5.38", "John Paul II"]),
         ("Em 3 de junho, no dia 5 de maio.", ["On 3 June", "on 5 May"]),
         (

@@ -83,6 +83,17 @@ def read(text: str, config: Config | None = None) -> tuple[str, list[str | None]
         ("No 3.º trimestre, no 4.º.", "No terceiro trimestre, no 4.º.", ["3rd"]),
         ("Um milhão e meio de gatos.", "Oito gatos.", ["one and a half million"]),
         ("Dra. Ana Sá, pro Rui", "Dr. Mary, para o Rui", ["Ana Sá"]),
+        (
+            "As aulas de terça e quinta começam.",
+            "As aulas de domingo e sábado começam.",
+            ["Tuesday", "Thursday"],
+        ),
+        (
+            "Consulta: quinta, 14h30 (sexta, 20 de maio)",
+            "Consulta: domingo, 14h30 (sábado, 20 de maio)",
+            ["Thursday", "Friday"],
+        ),
+        ("Vinte e dois reais", "Oito euros", ["Twenty-two", "reais"]),
         ("Chega ao meio-dia, até ao meio-dia.", "Chega às dez, até às dez.", ["noon", "noon"]),
         ("O meio-dia e meia.", "O meio-dia e meia.", []),
         ("Sala c/ vista p/ o mar, s/ juros.", "Sala com vista para o mar, sem juros.", []),
@@ -154,8 +165,13 @@ def test_numbers_of_several_words(text: str, counting: list[str], others: list[s
         ("Entre as nove e as cinco; à meia-noite e quinze.", ["Between nine and five", "0:15"]),
         ("No dia 20, até ao dia 7; no dia 5 de maio.", ["On the 20th", "the 7th", "on 5 May"]),
         ("Dia 12/05 (dom.)", ["Sunday"]),
-        ("Às duas da tarde; 9h–19h; 2h-3h; quinta, 10h.", ["two in the afternoon", "9:00–19:00", "10:00"]),
+        ("Às duas da tarde; 9h–19h; 2h-3h; quinta, 10h.", ["At two in the afternoon", "9:00–19:00", "10:00"]),
         ("Três anos e meio, uma hora e um quarto.", ["three and a half years", "an hour and a quarter"]),
+        (
+            "O Papa Pio XII, o papa Francisco e João Paulo II.",
+            ["Pope Pius XII", "Pope Francis", "John Paul II"],
+        ),
+        ("A II Guerra Mundial; a ata n.º 7 da Associação.", ["World War II", "No. 7 of the"]),
         ("Tem de ser. Ter. Sex. Dom. Pedro.", []),
     ],
 )

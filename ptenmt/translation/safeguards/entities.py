@@ -9,7 +9,7 @@ says.
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Literal
@@ -34,8 +34,9 @@ _RIVALS_MARGIN = 0.05
 (benchmarks/reliability.md)."""
 _SPELLED_SIGNS = ("No", "Sm", "Sc", "Sk")
 """Unicode's categories of numerals such as ½, of mathematical signs, of currencies, and of ^."""
-_SHORT_NUMBER = re.compile(r"(?:R\$ ?)?\d{1,4}(?:,\d\d?)?(?: ?[€%]| horas?)?")
-"""A short number, or hours, which models read better than a placeholder between a verb and its object."""
+_SHORT_NUMBER = re.compile(r"(?:R\$ ?)?\d{1,4}(?:,\d\d?)?(?: ?[€%]| horas?| [kcm]?m| k?g| m?[lg])?")
+"""A short number, hours, or a measure, which models read better than a placeholder for it."""
+_OF_UNIT = re.compile(r"\d [a-z]{1,2}\Z")
 _SCORE = re.compile(r"\d{1,3}(?:[-–]| ?x ?)\d{1,3}(?= [A-ZÀ-Þ])")
 """The score of two teams, which models with a placeholder between them exchange."""
 _ACRONYM = re.compile(
@@ -219,7 +220,7 @@ class Entities(Safeguard):
     def finish(self, sentence: Sentence, text: str) -> str:
         """The translation with its entities in place of placeholders."""
         masked = {ord(span.source): span.target for span in sentence.spans if span.source in PLACEHOLDERS}
-        text = text.translate(masked) if masked else text
+        text = _unmasked(text, masked, sentence.text) if masked else text
         if any(map(str.isdigit, text)):
             text = _ARTICLE_OF_NUMBER.sub(_article_of_number, text)
         entities = [span for span in sentence.spans if span.kind == "entity" and span.target]
@@ -280,6 +281,15 @@ def _spaced_as_typed(sentence: str, entities: Sequence[str], text: str) -> str:
     return text
 
 
+def _unmasked(text: str, masked: Mapping[int, str | None], source: str) -> str:
+    """A translation with entities in place of placeholders; apart from words, if they are in the source."""
+    for placeholder in filter(text.__contains__, map(chr, masked)):
+        if not re.search(rf"\w{placeholder}|{placeholder}\w", source):
+            text = re.sub(rf"(?<=[^\W\d_]){placeholder}", f" {placeholder}", text)
+            text = re.sub(rf"{placeholder}(?=[^\W\d_])", f"{placeholder} ", text)
+    return text.translate(masked)
+
+
 def _article_of_number(article: re.Match[str]) -> str:
     """*An 8*, *a 3.5*: as the number is spoken."""
     return f"{article[1]}{'n' if _SPOKEN_WITH_VOWEL.match(article.string, article.end()) else ''} "
@@ -327,6 +337,10 @@ def _has_all(text: str, carried: Sequence[Span], hypothesis: Hypothesis) -> bool
     numbers = [span for span in carried if span.source not in PLACEHOLDERS]
     if any(span.source != span.target and span.source in translation for span in numbers):
         return False  # 12.500 is written otherwise in the target language
+    if any(
+        span.target and _OF_UNIT.search(span.target) and span.target not in translation for span in numbers
+    ):
+        return False
     if any(re.search(" hours?$", span.target or "") for span in numbers) and "hour" not in translation:
         return False  # 7 o'clock
     most, written = Counter(_numbers(text)), Counter(_numbers(translation))

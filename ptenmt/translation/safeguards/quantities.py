@@ -129,8 +129,16 @@ _INSTALLMENTS = re.compile(r"(?:\b(em )?(até ))?(\d+) ?[xX](?: vezes)? (sem jur
 _CURRENCY_AT = re.compile(r"(?<=euro |ólar |ibra )a ((?:R\$|US\$|€) ?\d[\d.,]*\d)")
 _PARAGRAPH = re.compile(r"(§ ?\d+)\.?º")
 _REGNAL = re.compile(rf"{_ROMAN}(?<=\w\w)|(?<=[a-zà-ÿ] )[IVX]\b(?![.’'-]?\w)")
-_JOHN_PAUL = re.compile(r"\bJoão Paulo (II?)\b")
-"""The only name of two that small models split around the numeral."""
+_POPES = {
+    **{"Pio": "Pius", "Bento": "Benedict", "Leão": "Leo", "Gregório": "Gregory", "Clemente": "Clement"},
+    **{"João": "John", "Paulo": "Paul", "Francisco": "Francis", "Inocêncio": "Innocent", "Urbano": "Urban"},
+    **{"João Paulo": "John Paul", "Alexandre": "Alexander", "Júlio": "Julius", "Sisto": "Sixtus"},
+}
+_POPE = re.compile(
+    r"\b(?P<title>(?:[oO] )?[pP]apa )?"
+    rf"(?P<name>João Paulo(?= II?\b)|(?<=apa )(?:{'|'.join(_POPES)}))(?P<numeral> {_ROMAN})?(?! [A-ZÀ-Þ])"
+)
+_WORLD_WAR = re.compile(r"\b(?:[aA] )?(I{1,2}) Guerra Mundial\b")
 _REGNAL_IN_CAPITALS = re.compile(
     rf"(?:(?<=CAPÍTULO )|(?<=ARTIGO )|(?<=VOLUME )|(?<=PARTE )|(?!VI\b)(?=[IVX]{{2}})){_ROMAN}"
 )
@@ -141,6 +149,8 @@ _NUMBERED = re.compile(
     rf"({NUMBER}|\{{\w+\}}|%(?:\(\w+\))?[sd]|\d[\w./-]*\w|[A-Z]{{2,4}} [A-Z]?\d+/\d+)"
 )
 """*N.º*, not the word *no*."""
+_OF_THE = re.compile(r" d[ao]s?(?= [A-ZÀ-Þ])")
+"""A model exchanges what stands around a placeholder and *of*."""
 _IDENTIFIED = re.compile(
     r"\b(?:NIF|NIPC|NISS|CPF|CNPJ|RG|IE|(?i:contribuinte|telefone|telem[óo]vel|celular|tel\.?|inscrição \w+"
     r"|matrícula|(?:n\.?º|número) d[eoa] (?:cliente|cont\w+|processo|fatura|pedido|regist\w+|série|utente"
@@ -151,7 +161,7 @@ _IDENTIFIED = re.compile(
 
 
 _SIGNS = re.compile(
-    r"[\d½¼¾]|[IVXLCDM](?![a-zà-ÿ])|(?i:n[º°]|para [ao]|são "
+    r"[\d½¼¾]|[pP]apa |[IVXLCDM](?![a-zà-ÿ])|(?i:n\.?[º°]|para [ao]|são "
     r"|il(?:h|i)[ãõ]|mei[ao]|quarto|\b(?:vinte|cento|mil) e|(?:nta|nt[oa]s) e|horas|[àd]as? |às "
     r"|\b(?:seg|ter|qua|qui|sex|s[áa]b|dom)(?:\.|[\w.-]*(?: [aà]|[-–])))"
 )
@@ -246,8 +256,11 @@ def _all_quantities(text: str, in_capitals: bool) -> Iterator[Quantity]:
         yield Quantity(*match.span(1), match[1])
     for match in _OF_ALL.finditer(text):
         yield Quantity(match.start(1), match.end(), f"{match[1]} of {match[2]}")
-    for match in _JOHN_PAUL.finditer(text):
-        yield Quantity(*match.span(), f"John Paul {match[1]}")
+    for match in _POPE.finditer(text):
+        pope = f"{_POPES[match['name']]}{match['numeral'] or ''}"
+        yield Quantity(*match.span(), f"Pope {pope}" if match["title"] else pope)
+    for match in _WORLD_WAR.finditer(text):
+        yield Quantity(*match.span(), f"World War {match[1]}")
     for match in (_REGNAL_IN_CAPITALS if in_capitals else _REGNAL).finditer(text):
         yield Quantity(*match.span(), match[0])
 
@@ -283,7 +296,9 @@ def _numbered(text: str) -> Iterator[Quantity]:
         listed = f"{first}{comma or ''}{second or ''} {'and' if between == 'e' else 'to'} {last}"
         yield Quantity(*match.span(), f"Nos. {listed}")
     for match in _NUMBERED.finditer(text):
-        yield Quantity(*match.span(), f"No. {in_notation(match[1], _LANGUAGES)}")
+        number = f"No. {in_notation(match[1], _LANGUAGES)}"
+        of = _OF_THE.match(text, match.end())
+        yield Quantity(match.start(), of.end() if of else match.end(), f"{number} of the" if of else number)
 
 
 def _ordinals(text: str) -> Iterator[Quantity]:

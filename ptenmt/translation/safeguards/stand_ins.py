@@ -35,6 +35,7 @@ _EXPECTED = {
     **{"domingo": "Sunday", "domingos": "Sundays", "sábado": "Saturday", "sábados": "Saturdays"},
     **{"oito": "eight Eight 8", "seis": "six Six 6", "nove": "nine Nine 9", "sete": "seven Seven 7"},
     **{"dez": "ten 10", "terceiro": "third", "terço": "third", "terços": "thirds", "Londres": "London"},
+    "euros": "euros euro",
     **{name: name for name in ("Tom", "John", "Mary", "Emily", "Boston")},
 }
 """How the models that know a stand-in translate it."""
@@ -64,8 +65,22 @@ _FEIRA = r" feiras?(?! (?:internacional|nacional|anual|d[eoa]s?\b(?! manhã)))"
 """Not *a segunda feira do livro*."""
 _LISTED = rf"(?:, {_DAY}s?)* (?:e|ou|a) (?:[àn]?s? ?)?{_DAY}s?-feiras?"
 _AFTER_BARE = r"[.,;:!?)]|\Z| (?:passada|que vem|às?|de (?:manhã|tarde)|e|há|ou|não|eu|vou|temos)\b"
+_SURE = "|".join(
+    [
+        "manhã de ",
+        "tarde de ",
+        "noite de ",
+        " terça e ",
+        "gundas e ",
+        "terças e ",
+        "uartas e ",
+        "uintas e ",
+        "sextas e ",
+    ]
+)
+"""The last nine characters before a weekday that is surely one."""
 _WEEKDAY = re.compile(
-    rf"\b(?P<before>(?:(?:{'|'.join(_MASCULINE)}) ){{0,3}})(?P<night>(?<=manhã de |tarde de |noite de ))?"
+    rf"\b(?P<before>(?:(?:{'|'.join(_MASCULINE)}) ){{0,3}})(?P<night>(?<={_SURE}))?"
     rf"(?<![\w-])(?P<word>(?P<name>{_DAY})s?"
     rf"(?:-feiras?|{_FEIRA}|(?={_LISTED})|(?P<bare>)(?(night)|(?={_AFTER_BARE}| [-–]|(?<=erça) (?!parte)))))"
     r"(?![\w-])(?P<after> passada)?",
@@ -78,6 +93,7 @@ _BEFORE_BARE = re.compile(
 )
 _TIME_OF_DAY = re.compile(
     r" (?:às? (?:\d|tarde|noite|uma|duas|três|quatro|cinco|seis|sete|oito|nove|dez|onze)|de manhã|que vem)"
+    r"|, \d{1,2}(?:h|:| de )"
 )
 _NOON = re.compile(rf"\b(?P<before>(?:{'|'.join(_OF_HOURS)}) )(?P<word>meio-dia)\b(?! e )(?P<after>)", re.I)
 _STAND_INS = [
@@ -89,6 +105,7 @@ _STAND_INS = [
 _MAX_TOKENS = 2
 """Of a word that a model knows well."""
 _WORD = re.compile(r"\w+")
+_REAIS = re.compile(r" (reais)\b")
 _ORDINAL = re.compile(r"(?:(?<=o )|(?<=O ))\d{1,2}\.?º(?= [a-zà-ÿ]{4})")
 
 
@@ -195,6 +212,9 @@ def _number_spans(text: str, known: Collection[str]) -> Iterator[Span]:
         target = number.target.upper() if typed.isupper() else number.target
         source = in_case_of(typed, stand_in)
         yield _stand_in(number.begin, number.end, source, target)
+        reais = _REAIS.match(text, number.end)
+        if reais and "euro" not in text:
+            yield _stand_in(*reais.span(1), "euros", "reais")
     for match in _QUARTER.finditer(text):
         plural = match[0][len("quarto") :]
         if f"terço{plural}" not in known:

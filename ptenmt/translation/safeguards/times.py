@@ -225,14 +225,8 @@ def with_preposition(preposition: str, typed: str | None, time: str) -> str:
     return f"{preposition.capitalize() if typed[0].isupper() else preposition} {time}"
 
 
-def _times_in_words(text: str) -> Iterator[Quantity]:
-    """The times of day: ``três e meia da tarde``, ``dez para as oito``, ``meia-noite e meia``."""
-    for match in _BEFORE_FULL_HOUR.finditer(text):
-        minutes = match["minutes"].lower()
-        to = "a quarter" if minutes.endswith(("quarto", "quinze")) else in_words(_MINUTES[minutes])
-        english = f"{to} to {_hour_in_english(match['hour'])}{_part_of_day(match)}"
-        before = "it is" if match["is"] else "it was" if match["was"] else "at"
-        yield Quantity(*match.span(), with_preposition(before, match[0], english))
+def _clocks_in_words(text: str) -> Iterator[Quantity]:
+    """The times after *às*, *são* and their like."""
     for match in _CLOCK_IN_WORDS.finditer(text):
         hour = _HOURS_IN_WORDS[match["hour"].lower()]
         minutes = match["minutes"]
@@ -241,10 +235,26 @@ def _times_in_words(text: str) -> Iterator[Quantity]:
             clock = f"{to} to {in_words(hour)}{_part_of_day(match)}"
             yield Quantity(*match.span("clock"), clock)
         elif match["part"] and not minutes:
-            yield Quantity(*match.span("clock"), f"{in_words(hour)}{_part_of_day(match)}")
+            before = match[0][: match.start("clock") - match.start()].strip().lower()
+            clock = f"{in_words(hour)}{_part_of_day(match)}"
+            if before in ("às", "à"):
+                yield Quantity(*match.span(), with_preposition("at", match[0], clock))
+            else:
+                yield Quantity(*match.span("clock"), clock)
         elif minutes or (match["unit"] and hour >= _AFTERNOON):
             past = f"{_MINUTES[minutes.lower()] if minutes else 0:02}"
             yield Quantity(*match.span("clock"), f"{hour}:{past}{_part_of_day(match)}")
+
+
+def _times_in_words(text: str) -> Iterator[Quantity]:
+    """The times of day: ``três e meia da tarde``, ``dez para as oito``, ``meia-noite e meia``."""
+    for match in _BEFORE_FULL_HOUR.finditer(text):
+        minutes = match["minutes"].lower()
+        to = "a quarter" if minutes.endswith(("quarto", "quinze")) else in_words(_MINUTES[minutes])
+        english = f"{to} to {_hour_in_english(match['hour'])}{_part_of_day(match)}"
+        before = "it is" if match["is"] else "it was" if match["was"] else "at"
+        yield Quantity(*match.span(), with_preposition(before, match[0], english))
+    yield from _clocks_in_words(text)
     for match in _HALF_PAST.finditer(text):
         yield Quantity(*match.span("clock"), f"{match['hour']}:30{_part_of_day(match)}")
     for match in _HOURS_IN_WORDS_RANGE.finditer(text):
