@@ -78,6 +78,7 @@ from ptenmt.translation.safeguards.quantities import quantities
         ("Mín. 12º, máx. 24º", ["12°", "24°"]),
         ("São 50 MP + 12 MP; 5 mg/dia, 30 kWh/mês.", ["50 MP + 12 MP", "5 mg/day", "30 kWh/month"]),
         ("½ kg, n.º %(num)s, nº {n}; n.º {o}", ["½ kg", "No. %(num)s", "No. {n}", "No. {o}"]),
+        ("Rua da Liberdade (n.º 2 a 48)", ["Nos. 2 to 48"]),
         ("O pedido n.º {order_id} será entregue", ["No. {order_id}"]),
         ("O euro a R$ 5,38; João Paulo II.", ["at R$ 5.38", "John Paul II"]),
         ("Em 3 de junho, no dia 5 de maio.", ["On 3 June", "on 5 May"]),

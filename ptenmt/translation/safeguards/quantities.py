@@ -149,6 +149,7 @@ _NUMBERED = re.compile(
     rf"({NUMBER}|\{{\w+\}}|%(?:\(\w+\))?[sd]|\d[\w./-]*\w|[A-Z]{{2,4}} [A-Z]?\d+/\d+)"
 )
 """*N.º*, not the word *no*."""
+_NUMBERED_RANGE = re.compile(r"\b[nN]\.?[ºo°] (\d{1,4}) a (\d{1,4})(?![\w.,/]\w)")
 _OF_THE = re.compile(r" d[ao]s?(?= [A-ZÀ-Þ])")
 """A model exchanges what stands around a placeholder and *of*."""
 _IDENTIFIED = re.compile(
@@ -295,6 +296,8 @@ def _numbered(text: str) -> Iterator[Quantity]:
         first, comma, second, between, last = match.groups()
         listed = f"{first}{comma or ''}{second or ''} {'and' if between == 'e' else 'to'} {last}"
         yield Quantity(*match.span(), f"Nos. {listed}")
+    for match in _NUMBERED_RANGE.finditer(text):
+        yield Quantity(*match.span(), f"Nos. {match[1]} to {match[2]}")
     for match in _NUMBERED.finditer(text):
         number = f"No. {in_notation(match[1], _LANGUAGES)}"
         of = _OF_THE.match(text, match.end())
