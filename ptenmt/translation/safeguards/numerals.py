@@ -11,8 +11,8 @@ from typing import NamedTuple
 from ptenmt.data.placeholders import in_notation
 
 _SIGN = re.compile(
-    r"\b(?:vinte|\w+nta|cento|\w+ent[oa]s|mil|milh(?:ão|ões)) e \w{2}|\w (?:mil|milhão|milhões)\b"
-    r"|\b(?:dez[aeo]\w+|(?:ca|qua)torze|quinhent[oa]s|cem)\b|\b(?:déc|vig|\w+ag)ésim|\bdécim[oa] ",
+    r"(?:vinte|nta|cento|ent[oa]s|mil|milh(?:ão|ões)) e \w{2}| mil(?:hão|hões)?\b"
+    r"|\b(?:dez[aeo]\w+|(?:ca|qua)torze|quinhent[oa]s|cem)\b|(?:déc|vig|ag)ésim|\bdécim[oa] ",
     re.I,
 )
 """Every number in words that is found has this; few other texts have."""

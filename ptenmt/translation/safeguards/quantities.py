@@ -162,8 +162,10 @@ _IDENTIFIED = re.compile(
 
 
 _SIGNS = re.compile(
-    r"[\d½¼¾]|[pP]apa |[IVXLCDM](?![a-zà-ÿ])|(?i:n\.?[º°]|para [ao]|são "
-    r"|il(?:h|i)[ãõ]|mei[ao]|quarto|\b(?:vinte|cento|mil) e|(?:nta|nt[oa]s) e|horas|[àd]as? |às "
+    r"[\d½¼¾]|[pP]apa |[IVXLCDM](?![a-zà-ÿ])"
+    r"|(?i:n\.?[º°]|il[hi][ãõ]|mei[ao]|quarto|(?:vinte|cento|mil|nta|nt[oa]s) e|horas|torze|dez[aeo]\w"
+    r"|\b(?:às?|d?as?|são|eram|pelas|é|era|para as?) (?:uma|duas|três|quatro|cinco|seis|sete|oito|nove|dez"
+    r"|onze|doze|treze|quinze|vinte)\b|\bcem\b|quinhent"
     r"|\b(?:seg|ter|qua|qui|sex|s[áa]b|dom)(?:\.|[\w.-]*(?: [aà]|[-–])))"
 )
 """Every quantity has one of these; few sentences without quantities have."""
