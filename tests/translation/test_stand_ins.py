@@ -66,6 +66,11 @@ def read(text: str, config: Config | None = None) -> tuple[str, list[str | None]
         ("Março de 2024 (Domingo)", "março de 2024 (domingo)", ["March", "Sunday"]),
         ("Falei com Rui P. Matos e Ana Sá.", "Falei com Tom e Mary.", ["Rui P. Matos", "Ana Sá"]),
         ("Tom viu o José da Silva em Braga.", "Tom viu o John em Boston.", ["José da Silva", "Braga"]),
+        (
+            "O São Paulo Futebol Clube, Santa Maria da Feira",
+            "O São Paulo Futebol Clube, Santa Maria da Feira",
+            [],
+        ),
         ("O porto, o Porto de Leixões; José foi.", "O porto, o Porto de Leixões; José foi.", []),
         ("Maria Vai Às Compras De Manhã", "Maria Vai Às Compras De Manhã", []),
         ("Exmo. Senhor Doutor", "Sr. Doutor", ["Dear Mr"]),
@@ -167,6 +172,7 @@ def test_numbers_of_several_words(text: str, counting: list[str], others: list[s
         ("Dia 12/05 (dom.)", ["Sunday"]),
         ("Às duas da tarde; 9h–19h; 2h-3h; quinta, 10h.", ["At two in the afternoon", "9:00–19:00", "10:00"]),
         ("Três anos e meio, uma hora e um quarto.", ["three and a half years", "an hour and a quarter"]),
+        ("Um mês e meio, dez meses e meio.", ["a month and a half", "ten and a half months"]),
         (
             "O Papa Pio XII, o papa Francisco e João Paulo II.",
             ["Pope Pius XII", "Pope Francis", "John Paul II"],
@@ -185,6 +191,7 @@ def test_times_in_words(text: str, expected: list[str]) -> None:
         ("R$ 2.350,00 (dois mil, trezentos e cinquenta reais)", ["2,350 reais"]),
         ("800,00 € (oitocentos euros e dez cêntimos)", ["800 euros and ten cents"]),
         ("2% (dois por cento) em 90 (noventa) dias e 3 (três) meses", ["two percent", "ninety", "three"]),
+        ("3,5% (três vírgula cinco por cento)", ["3.5 percent"]),
         ("5 (só cinco) e 3 (três gatos)", []),
     ],
 )

@@ -64,7 +64,7 @@ _NUMERAL = (
     "|dez[ea]\\w+|dezoito|vinte|(?:tri|quare|cinque|sesse|sete|oite|nove)nta|cem|\\w*cent[oa]s?|mil|milh\\w+"
     "|mei[oa]|dúzia)s?"
 )
-_ARTICLE_OF_NUMBER = re.compile(r"(?<![\w'.])([Aa])n? (?=\d)(?=[\d.,]+(?: [a-z]| ?%))")
+_ARTICLE_OF_NUMBER = re.compile(r"((?<![\w'.])a|\AA)n? (?=\d)(?=[\d.,]+(?: [a-z]| ?%))")
 _SPOKEN_WITH_VOWEL = re.compile(r"8|1[18](?!\d)|1[18],\d{3}(?!,)")
 _NUMBER_IN_WORDS = re.compile(rf"\b{_NUMERAL}(?:(?:-|\s+|\s+(?:and|e)\s+){_NUMERAL})*\b", re.IGNORECASE)
 """Of English and Portuguese."""

@@ -20,10 +20,10 @@ _WOMEN = (
 """The most common first names of Portugal and Brazil."""
 _SURNAME = r"(?:[A-ZÀ-Þ][a-zà-ÿ]{2,}(?:-[A-ZÀ-Þ][a-zà-ÿ]+)?|Sá)"
 _PERSON = re.compile(
-    rf"\b(?:(?P<man>{_MEN})|{_WOMEN})"
+    rf"(?<!São )(?<!Sant[ao] )(?<!S\. )(?<!Sta\. )\b(?:(?P<man>{_MEN})|{_WOMEN})"
     rf"(?: (?:d[aeo]s? )?(?:{_SURNAME}|[A-Z]\.(?= (?:d[aeo]s? )?[A-ZÀ-Þ])))+(?![\w-])"
 )
-"""A first name and what follows it, initials included."""
+"""A first name and what follows it, initials included; not of a saint."""
 _TOWN = re.compile(
     r"(?<![\w-])(?:Porto(?! (?:Alegre|Seguro|Santo|Novo|Rico|Velho|d[aeo]s? [A-ZÀ-Þ]))"
     r"|Braga|Aveiro|Coimbra|Évora|Setúbal|Viseu|Leiria|Cascais|Sintra|Guimarães|Funchal|Matosinhos|Almada|Oeiras"

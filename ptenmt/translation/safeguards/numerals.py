@@ -6,7 +6,7 @@ they translate themselves. text2num finds and reads them.
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ptenmt.data.placeholders import in_notation
 
@@ -20,7 +20,8 @@ _CONFUSED = re.compile(
     r"dez[ae]sseis|dez[ae]ssete|dezoito|dez[ae]nove|(?:ca|qua)torze|quinhent[oa]s|cem", re.I
 )
 """Numbers of one word that small models take for *seis*, *dez*, *cinco* or *sem*."""
-_TOKEN = re.compile(r"[^\W\d_]+|\S")
+_TOKEN = re.compile(r"\bpor cento\b|[^\W\d_]+|\S", re.I)
+"""In *dez por cento e vinte* there is no *cento e vinte*."""
 _BELOW_TWENTY = [
     *["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"],
     *["twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"],
@@ -68,11 +69,10 @@ def numbers_in_words(text: str, *, counting: bool) -> Iterator[Quantity]:
         is_year = value in _YEARS and _BEFORE_YEAR.search(text[:begin]) and _AFTER_YEAR.match(text, end)
         if counting == bool(is_year or not _NEXT_WORD.match(text, end)):
             continue
-        millions, rest = divmod(value, _MILLION)
-        if millions and not rest:
+        if value >= _MILLION and value % _MILLION == 0:
             continue  # of millions_in_words
         percent = _PERCENT.match(text, end)
-        english = in_words(value) if value < _HUNDRED else f"{value}" if is_year else f"{value:,}"
+        english = f"{value}" if is_year else _in_english(value)
         if percent:
             english, end = f"{english} percent", percent.end()
         yield Quantity(begin, end, english.capitalize() if text[begin].isupper() else english)
@@ -84,9 +84,8 @@ def millions_in_words(text: str) -> Iterator[Quantity]:
         counted = _COUNTED.match(text, end)
         millions, rest = divmod(value, _MILLION)
         if millions and not rest and counted:
-            number = in_words(millions) if millions < _HUNDRED else f"{millions:,}"
             half = " and a half" if counted[1] else ""
-            yield Quantity(begin, counted.end(), f"{number}{half} million")
+            yield Quantity(begin, counted.end(), f"{_in_english(int(millions))}{half} million")
 
 
 def ordinals_in_words(text: str) -> Iterator[Quantity]:
@@ -101,34 +100,41 @@ def amount_in_words(text: str, nouns: Mapping[str, str]) -> str | None:
 
     ``nouns``: those that it may have, currencies for instance.
     """
-    from text_to_num import find_numbers
-
-    text = re.sub(r"\bpor cento\b", "%", re.sub(r"\b(mil|milh(?:ão|ões)), ", r"\1 ", text))
-    tokens = [_Token(match) for match in _TOKEN.finditer(text)]
-    english = {"e": "and", "de": "", "%": "percent", **nouns}
+    tokens, numbers = _tokens_and_numbers(re.sub(r"\b(mil|milh(?:ão|ões)), ", r"\1 ", text))
+    english = {"e": "and", "de": "", "por cento": "percent", **nouns}
     words, last = list[str](), 0
-    for number in [*find_numbers(tokens, "pt", 0), None]:
+    for number in [*numbers, None]:
         between = tokens[last : number.start] if number else tokens[last:]
         if not all(token.text().lower() in english for token in between):
             return None
         words += [english[token.text().lower()] for token in between]
         if number:
-            value, last = int(number.value), number.end
-            words.append(in_words(value) if value < _HUNDRED else f"{value:,}")
+            words.append(_in_english(_value(number)))
+            last = number.end
     return " ".join(filter(None, words)) if last else None
 
 
-def _numbers(text: str) -> Iterator[tuple[int, int, int, bool]]:
+def _numbers(text: str) -> Iterator[tuple[int, int, int | float, bool]]:
     """Begin, end, value and whether it is an ordinal; not after digits."""
     if not _SIGN.search(text):
         return
+    tokens, numbers = _tokens_and_numbers(text)
+    for number in numbers:
+        begin, end = tokens[number.start].begin, tokens[number.end - 1].end
+        if not _DIGIT.search(text[:begin]):
+            yield begin, end, _value(number), number.is_ordinal
+
+
+def _tokens_and_numbers(text: str) -> "tuple[list[_Token], list[Any]]":
     from text_to_num import find_numbers
 
     tokens = [_Token(match) for match in _TOKEN.finditer(text)]
-    for number in find_numbers(tokens, "pt", 0):
-        begin, end = tokens[number.start].begin, tokens[number.end - 1].end
-        if not _DIGIT.search(text[:begin]):
-            yield begin, end, int(number.value), number.is_ordinal
+    return tokens, find_numbers(tokens, "pt", 0)
+
+
+def _value(number: Any) -> int | float:
+    value: float = number.value
+    return int(value) if value == int(value) else value
 
 
 class _Token:
@@ -147,6 +153,11 @@ class _Token:
 
     def not_a_number_part(self) -> bool:
         return not self._text.isalpha()
+
+
+def _in_english(value: int | float) -> str:
+    """Below a hundred in words, others in digits: 23.5, 1,200."""
+    return in_words(value) if isinstance(value, int) and value < _HUNDRED else f"{value:,}"
 
 
 def in_words(value: int) -> str:

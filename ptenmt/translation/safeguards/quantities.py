@@ -73,9 +73,12 @@ _OF_NOUN = re.compile(rf"({NUMBER}){_SPACE}(?i:{_NOUN})")
 _EVERY = re.compile(rf"\bde (\d+) em \1 ({_NOUN_WORD})", re.I)
 _IN_BRACKETS = re.compile(r"\d ?[%€]? \(([^\W\d_][^()\d]{1,150})\)")
 """An amount in words, after the digits."""
-_PERIODS = {"ano": "year", "mês": "month", "hora": "hour", "dia": "day", "quilómetro": "kilometer"}
+_PERIODS = {
+    **{"ano": "year", "anos": "year", "mês": "month", "meses": "month", "hora": "hour", "horas": "hour"},
+    **{"dia": "day", "dias": "day"},
+}
 _AND_A_HALF = re.compile(
-    rf"\b(uma|duas|{'|'.join(_NUMERALS)}|\d+) (anos?|meses|mês|horas?|dias?)"
+    rf"\b(uma|duas|{'|'.join(_NUMERALS)}|\d+) ({'|'.join(_PERIODS)})"
     r" e (mei[oa]|um quarto|três quartos)\b",
     re.I,
 )
@@ -224,11 +227,11 @@ def _amounts(text: str) -> Iterator[Quantity]:
 def _with_halves(text: str) -> Iterator[Quantity]:
     for match in _AND_A_HALF.finditer(text):
         number = {"uma": "one", "duas": "two", **_NUMERALS}.get(match[1].lower(), match[1])
-        period = {"meses": "months"}.get(match[2].lower()) or _PERIODS[match[2].lower().rstrip("s")]
+        period = _PERIODS[match[2].lower()]
         part = {"um quarto": "a quarter", "três quartos": "three quarters"}.get(match[3].lower(), "a half")
         is_one = number in ("one", "1")
         article = "an" if period == "hour" else "a"
-        words = f"{article} {period} and {part}" if is_one else f"{number} and {part} {period.rstrip('s')}s"
+        words = f"{article} {period} and {part}" if is_one else f"{number} and {part} {period}s"
         yield Quantity(*match.span(), words)
 
 

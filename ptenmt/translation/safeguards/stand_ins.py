@@ -20,13 +20,11 @@ from ptenmt.translation.safeguards.numerals import (
     ordinals_in_words,
 )
 from ptenmt.translation.safeguards.protocol import Safeguard, in_case_of, set_spans
+from ptenmt.translation.safeguards.times import WEEKDAYS
 from ptenmt.translation.sentence import Sentence
 from ptenmt.translation.spans import Span
 
-_WEEKDAYS = {
-    **{"terça": "Tuesday", "quarta": "Wednesday", "quinta": "Thursday"},
-    **{"segunda": "Monday", "sexta": "Friday"},
-}
+_WEEKDAYS = ("terça", "quarta", "quinta", "segunda", "sexta")
 """The best known last."""
 _DAYS = ("domingo", "sábado")
 _NUMBERS = ("oito", "seis", "nove", "sete")
@@ -65,19 +63,7 @@ _FEIRA = r" feiras?(?! (?:internacional|nacional|anual|d[eoa]s?\b(?! manhã)))"
 """Not *a segunda feira do livro*."""
 _LISTED = rf"(?:, {_DAY}s?)* (?:e|ou|a) (?:[àn]?s? ?)?{_DAY}s?-feiras?"
 _AFTER_BARE = r"[.,;:!?)]|\Z| (?:passada|que vem|às?|de (?:manhã|tarde)|e|há|ou|não|eu|vou|temos)\b"
-_SURE = "|".join(
-    [
-        "manhã de ",
-        "tarde de ",
-        "noite de ",
-        " terça e ",
-        "gundas e ",
-        "terças e ",
-        "uartas e ",
-        "uintas e ",
-        "sextas e ",
-    ]
-)
+_SURE = "manhã de |tarde de |noite de | terça e |gundas e |terças e |uartas e |uintas e |sextas e "
 """The last nine characters before a weekday that is surely one."""
 _WEEKDAY = re.compile(
     rf"\b(?P<before>(?:(?:{'|'.join(_MASCULINE)}) ){{0,3}})(?P<night>(?<={_SURE}))?"
@@ -143,8 +129,7 @@ def _name_spans(text: str, known: Collection[str]) -> Iterator[Span]:
 
 def _weekday_spans(text: str, known: Collection[str]) -> Iterator[Span]:
     weekdays = [match for match in _WEEKDAY.finditer(text) if _is_weekday(match)]
-    names = list(_WEEKDAYS)
-    weekdays.sort(key=lambda match: names.index(match["name"].lower()))
+    weekdays.sort(key=lambda match: _WEEKDAYS.index(match["name"].lower()))
     free = [day for day in _DAYS if {day, f"{day}s"} <= set(known)]
     for match, day in zip_longest(weekdays, free[: len(weekdays)]):
         plural = "s" if match["word"].lower().endswith("s") else ""
@@ -153,7 +138,7 @@ def _weekday_spans(text: str, known: Collection[str]) -> Iterator[Span]:
                 begin, end = match.span("word")
                 yield Span(begin, end, "stand-in", f"{match['name']}{plural}-feira{plural}")
             continue
-        yield from _changed(match, _MASCULINE, day + plural, _WEEKDAYS[match["name"].lower()] + plural)
+        yield from _changed(match, _MASCULINE, day + plural, WEEKDAYS[match["name"][:3].lower()] + plural)
 
 
 def _is_weekday(match: re.Match[str]) -> bool:

@@ -33,7 +33,7 @@ _SHORT_DATE = re.compile(
     re.I,
 )
 """14 fev. 2023, 15-MAR-2024, jan/20; not *mar 2000*."""
-_WEEKDAYS = {
+WEEKDAYS = {
     **{"2": "Monday", "3": "Tuesday", "4": "Wednesday", "5": "Thursday", "6": "Friday"},
     **{"seg": "Monday", "ter": "Tuesday", "qua": "Wednesday", "qui": "Thursday", "sex": "Friday"},
     **{"sáb": "Saturday", "sab": "Saturday", "dom": "Sunday"},
@@ -149,10 +149,7 @@ _BEFORE_FULL_HOUR = re.compile(
     rf"para (?:as?|o) (?P<hour>{_HOUR_IN_WORDS}|meio-dia)\b{_PART_OF_DAY}",
     re.I,
 )
-_PAST_TWELVE = re.compile(
-    rf"\b(?:[oa] )?(meio-dia|meia-noite) e ({_one_of(_MINUTES).replace('meia|', '')})\b", re.I
-)
-_HALF_PAST_TWELVE = re.compile(r"\b(?:[oa] )?(meio-dia|meia-noite) e meia\b", re.I)
+_PAST_TWELVE = re.compile(rf"\b(?:[oa] )?({'|'.join(_TWELVE)}) e ({_one_of(_MINUTES)})\b", re.I)
 
 
 def times(text: str) -> Iterator[Quantity]:
@@ -160,7 +157,7 @@ def times(text: str) -> Iterator[Quantity]:
     yield from _hours(text)
     yield from _times_in_words(text)
     for match in _WEEKDAYS_RANGE.finditer(text):
-        first, last = (_WEEKDAYS[name[:3].lower()] for name in match.group(2, 3))
+        first, last = (WEEKDAYS[name[:3].lower()] for name in match.group(2, 3))
         yield Quantity(*match.span(), with_preposition("from", match[1], f"{first} to {last}"))
     for match in _DATE.finditer(text):
         before, day, month, year = match.groups()
@@ -177,10 +174,10 @@ def times(text: str) -> Iterator[Quantity]:
         date = "".join(part if part.isalnum() or part in "/-" else " " for part in parts)
         yield Quantity(*match.span(), date)
     for match in _WEEKDAY.finditer(text):
-        weekday = with_preposition("on", match[1], _WEEKDAYS[match[2]] + match[3])
+        weekday = with_preposition("on", match[1], WEEKDAYS[match[2]] + match[3])
         yield Quantity(*match.span(), weekday, is_readable=True)
     for match in _SHORT_WEEKDAY.finditer(text):
-        yield Quantity(*match.span(), _WEEKDAYS[match[1].lower()])
+        yield Quantity(*match.span(), WEEKDAYS[match[1].lower()])
     for match in _DECADES.finditer(text):
         decade = with_preposition("in the", match[1], f"{match[2]}s")
         yield Quantity(match.start(), match.end(2), decade, is_readable=True)
@@ -264,10 +261,11 @@ def _times_in_words(text: str) -> Iterator[Quantity]:
         clocks = f"{first} {'and' if is_between else 'to'} {last}{_part_of_day(match)}"
         yield Quantity(*match.span(), with_preposition("between" if is_between else "from", match[0], clocks))
     for match in _PAST_TWELVE.finditer(text):
-        twelve = 12 if match[1].lower() == "meio-dia" else 0
-        yield Quantity(*match.span(), f"{twelve}:{_MINUTES[match[2].lower()]:02}")
-    for match in _HALF_PAST_TWELVE.finditer(text):
-        yield Quantity(*match.span(), with_preposition("half past", match[0], _TWELVE[match[1].lower()]))
+        twelve, minutes = _TWELVE[match[1].lower()], match[2].lower()
+        if minutes == "meia":
+            yield Quantity(*match.span(), with_preposition("half past", match[0], twelve))
+        else:
+            yield Quantity(*match.span(), f"{12 if twelve == 'noon' else 0}:{_MINUTES[minutes]:02}")
 
 
 def _hour_in_english(hour: str) -> str:
