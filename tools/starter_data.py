@@ -12,7 +12,8 @@ Writes into FOLDER
 - pt-en/ and related/: the training pairs, without every pair that has a sentence of these test files on
   either side, compared without case, punctuation and spaces;
 - dictionary.tsv.gz: words and their usual translations; words.tsv.gz: the same with parts of speech;
-- mono.pt.gz and mono.en.gz: plain text to translate, in random order, without those sentences;
+- mono.pt.gz and mono.en.gz, everyday sentences, and prose.pt.gz and prose.en.gz: plain text to translate, in
+  random order, without those sentences;
 - vocabulary.tsv.gz: lines of both side by side, which are no translations of each other, for the tokenizer.
 """
 
@@ -29,10 +30,14 @@ from ptenmt.data.text import detokenize_tokens
 
 NUM_TEST_PAIRS = 1000
 NUM_VOCABULARY_PAIRS = 85_000
-MIN_WORDS, MAX_WORDS = 2, 30
+MIN_WORDS, MAX_WORDS = 2, 40
 """Length of the plain text's lines."""
 
+MAX_REPEATS = 4
+"""Pairs of one file that may share a side."""
+
 WORD = re.compile(r"[^\W\d_]+")
+CURRENCY = re.compile(r"[$€£¥]")
 
 PAIRS = {
     "tatoeba": "CC BY 2.0 FR",
@@ -62,6 +67,25 @@ PAIRS = {
     "php_docs": "CC BY 3.0",
     "bible": "public domain",
     "aquifer": "CC BY-SA 4.0",
+    "tatoeba_mirror": "CC BY 2.0 FR",
+    "tatoeba_pivot2": "CC BY 2.0 FR",
+    "tatoeba_pivot3": "CC BY 2.0 FR",
+    "programming_historian": "CC BY 4.0",
+    "debian_handbook": "CC BY-SA 3.0",
+    "gnome_apps_help": "CC BY-SA 3.0, CC BY-SA 4.0",
+    "libreoffice_help": "MPL 2.0",
+    "mozilla_apps": "MPL 2.0",
+    "android_apps": "Apache-2.0",
+    "apps_open2": "MIT, BSD-2-Clause, BSD-3-Clause, MPL 2.0, ISC",
+    "apps_open3": "Apache-2.0",
+    "docs_open2": "CC BY 4.0, CC BY-SA 3.0, CC BY-SA 4.0, Apache-2.0",
+    "docs_open3": "CC BY-SA 4.0, BSD-3-Clause, CC BY 4.0, Apache-2.0, MIT",
+    "mdn": "CC BY-SA 2.5",
+    "pira_qa": "CC0",
+    "scielo": "CC BY",
+    "open_science_handbook": "CC0",
+    "nextstrain_covid": "CC BY 4.0",
+    "gbif_docs": "CC BY-SA 4.0",
 }
 RELATED = {f"{language}-en.tatoeba": "CC BY 2.0 FR" for language in ("gl", "es", "it", "ca", "fr")}
 DICTIONARIES = {
@@ -70,7 +94,42 @@ DICTIONARIES = {
     "cldr": "Unicode-3.0",
     "osm_places": "ISC",
 }
-PLAIN_TEXT = {"tatoeba": "CC BY 2.0 FR", "common_voice": "CC0"}
+PLAIN_TEXT = {
+    "en": {
+        "tatoeba": "CC BY 2.0 FR",
+        "tatoeba2": "CC BY 2.0 FR",
+        "common_voice": "CC0",
+        "medquad": "CC BY 4.0",
+        "us_government_web": "CC0",
+        "plos": "CC BY",
+        "state_union": "public domain",
+        "wikisplit": "CC BY-SA",
+        "wikipedia_gensim_sample": "CC BY-SA",
+        "wikitext2_valid_test": "CC BY-SA",
+        "scielo": "CC BY",
+        "world_factbook": "public domain",
+        "gum": "CC BY, CC BY-SA",
+    },
+    "pt": {
+        "tatoeba": "CC BY 2.0 FR",
+        "tatoeba2": "CC BY 2.0 FR",
+        "common_voice": "CC0",
+        "ud_gsd": "CC BY-SA 4.0",
+        "ud_bosque": "CC BY-SA 4.0",
+        "ud_porttinari": "CC BY-SA 4.0",
+        "ud_petrogold": "CC BY-SA 4.0",
+        "porsimplessent": "CC BY-SA 4.0",
+        "wikipedia_paramopama": "CC BY-SA 4.0",
+        "wikipedia_cesconetto": "CC BY-SA 4.0",
+        "servicos_gov_br": "MIT",
+        "scielo": "CC BY",
+        "lener_br_legal": "MIT",
+        "faquad": "CC BY 4.0",
+        "caderno_rea": "CC BY-SA",
+    },
+}
+EVERYDAY_TEXT = ("tatoeba", "tatoeba2", "common_voice")
+"""Everyday sentences; the rest of the plain text is prose: news, encyclopaedias, health, administration."""
 
 
 def read_rows(file: Path) -> list[tuple[str, ...]]:
@@ -187,11 +246,34 @@ def with_parts_of_speech(folder: Path, pairs: Iterable[tuple[str, ...]]) -> list
     return sorted({row[:3] for row in rows if row[2] and row[:2] in wanted})
 
 
-def plain_text(corpora: Path, language: str, held_out: HeldOut) -> list[tuple[str, ...]]:
-    """The distinct lines of plain text of a language, in random order."""
-    lines = {row for name in PLAIN_TEXT for row in read_rows(corpora / "mono" / f"{name}.{language}.txt.gz")}
+def plain_text(
+    corpora: Path, language: str, names: Iterable[str], held_out: HeldOut
+) -> list[tuple[str, ...]]:
+    """The distinct lines of some plain texts of a language, in random order."""
+    lines = {row for name in names for row in read_rows(corpora / "mono" / f"{name}.{language}.txt.gz")}
     kept = sorted(row for row in held_out.without(lines) if MIN_WORDS <= len(row[0].split()) <= MAX_WORDS)
     random.Random(3).shuffle(kept)
+    return kept
+
+
+def have_same_currencies(row: tuple[str, ...]) -> bool:
+    """Whether both sides of a pair name the same currencies with a sign: no ``$ 5`` for ``5 €``."""
+    return len({frozenset(CURRENCY.findall(side)) for side in row}) == 1
+
+
+def without_repeats(rows: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The rows without those of which a side stands beside ``MAX_REPEATS`` others already.
+
+    A sentence with many translations is a heading or a formula of programs, or its pairs are wrong.
+    """
+    counts: tuple[Counter[bytes], Counter[bytes]] = (Counter(), Counter())
+    kept = []
+    for row in rows:
+        keys = [bare_text(side) for side in row]
+        if all(count[key] < MAX_REPEATS for count, key in zip(counts, keys, strict=True)):
+            kept.append(row)
+            for count, key in zip(counts, keys, strict=True):
+                count[key] += 1
     return kept
 
 
@@ -225,10 +307,16 @@ def main() -> None:
     for kind, names in (("pt-en", PAIRS), ("related", RELATED)):
         for name in names:
             file = f"{kind}/{name}.tsv.gz"
-            write_rows(folder / file, held_out.without(row[:2] for row in read_rows(corpora / file)))
-    plain = {language: plain_text(corpora, language, held_out) for language in ("pt", "en")}
-    for language, lines in plain.items():
-        write_rows(folder / f"mono.{language}.gz", lines)
+            rows = held_out.without(row[:2] for row in read_rows(corpora / file))
+            write_rows(folder / file, without_repeats(filter(have_same_currencies, rows)))
+    plain = {}
+    for language, texts in PLAIN_TEXT.items():
+        prose = plain_text(corpora, language, texts.keys() - set(EVERYDAY_TEXT), held_out)
+        everyday_lines = plain_text(corpora, language, EVERYDAY_TEXT, held_out)
+        write_rows(folder / f"prose.{language}.gz", prose)
+        write_rows(folder / f"mono.{language}.gz", everyday_lines)
+        plain[language] = sorted(prose + everyday_lines)
+        random.Random(3).shuffle(plain[language])
     words = held_out.without(dictionary_pairs(corpora / "dictionary", plain["en"]))
     write_rows(folder / "dictionary.tsv.gz", words)
     write_rows(folder / "words.tsv.gz", with_parts_of_speech(corpora / "dictionary", words))

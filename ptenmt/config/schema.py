@@ -375,6 +375,12 @@ class TokenizerConfig(Section, name="tokenizer"):
     """Share one vocabulary between both languages (not ``wordpiece``; always so for task ``next-word``)."""
     algorithm: SubwordAlgorithm = "unigram"
     """How SentencePiece builds its vocabulary."""
+    split_digits: bool = True
+    """Every digit is a token of its own (kind ``sentencepiece``): numbers are then copied digit by digit."""
+    characters: str = ""
+    """Characters that get a token even where the training sentences have them seldom (kind
+    ``sentencepiece``). Name only those that the training shows all the same, such as by generated pairs:
+    other rare characters are [UNK], which the model copies; a token that it never saw means nothing to it."""
     punctuation: Punctuation = "kept"
     """Treatment of punctuation marks (kind ``words``). ``kept``: each is a token; ``deleted``: Unicode
     punctuation and ASCII symbols are removed, so that ``I'm`` is ``Im``; ``space``: ASCII marks except the

@@ -28,7 +28,7 @@ from ptenmt.tokenizers.words import WordTokenizer
 
 _NUM_FRAME_TOKENS = 2  # [START] and [END]
 _BLANK = r"[\pZ\x00-\x1f\x7f-\x9f]"
-_INVISIBLE = r"[\x{ad}\x{200b}\x{200e}\x{200f}\x{2060}\x{feff}]"
+_INVISIBLE = r"[\x{ad}\x{200b}-\x{200f}\x{202a}-\x{202e}\x{2060}-\x{206f}\x{feff}\x{e000}-\x{f8ff}]"
 _WORD = r"([\pL\pN_][\pL\pN\pM_]*(?:['’\-][\pL\pN_][\pL\pN\pM_]*)*|[^\pL\pN_ ]\pM*)"
 _PUNCTUATION, _PUNCTUATION_BUT_APOSTROPHE = (
     re.escape(marks) for marks in (string.punctuation, string.punctuation.replace("'", ""))

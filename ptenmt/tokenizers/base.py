@@ -16,10 +16,10 @@ PAD, UNK, START, END = 0, 1, 2, 3
 SPECIAL_PIECES = ("[PAD]", "[UNK]", "[START]", "[END]")
 _FRAMING = frozenset((PAD, START, END))
 
-# Control characters and white space other than the plain space; then zero-width marks and lone surrogates,
-# which command-line arguments may contain but UTF-8 cannot.
+# Control characters and white space other than the plain space; then zero-width marks, joiners, marks of
+# direction, private use, and lone surrogates, which command-line arguments may contain but UTF-8 cannot.
 _BLANK = re.compile(r"[\x00-\x1f\x7f-\x9f]|[^\S ]")
-_INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u2060\ufeff\ud800-\udfff]")
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ud800-\uf8ff]")
 
 
 _MIN_SCRIPT_SHARE = 0.01

@@ -142,5 +142,12 @@ def train_tokenizer(config: TokenizerConfig, texts: Iterable[str], symbols: Sequ
     """
     size = config.vocabulary_size
     if config.kind == "sentencepiece":
-        return SentencePieceTokenizer.train(texts, size, config.algorithm, symbols)
+        return SentencePieceTokenizer.train(
+            texts,
+            size,
+            config.algorithm,
+            symbols,
+            split_digits=config.split_digits,
+            characters=config.characters,
+        )
     return WordTokenizer.train(texts, size, config.punctuation, config.order)

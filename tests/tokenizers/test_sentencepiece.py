@@ -207,3 +207,16 @@ def test_the_symbols_of_a_config_are_its_tags_with_and_without_a_space() -> None
     for ids in (*learnt.encode(["<bt> o gato"]), *learnt.sample(["<bt> o gato"], 0.5, (1,))):
         assert learnt.pieces(ids)[0] == "▁<bt>"
         assert learnt.decode([ids]) == ["<bt> o gato"]
+
+
+def test_digits_and_named_characters_are_tokens_of_their_own() -> None:
+    texts = [f"em {year} foram {year} casas" for year in range(1900, 2020)]
+    tokenizer = SentencePieceTokenizer.train(texts, 60, "unigram", split_digits=True, characters="ª»ñ")
+    assert [piece for piece in tokenizer.vocabulary if len(piece) > 1 and any(map(str.isdigit, piece))] == []
+    assert tokenizer.decode(tokenizer.encode(["a 1.ª ñ »"])) == ["a 1[UNK]ª ñ »"]  # no text has a full stop
+
+
+def test_characters_too_rare_to_be_learned_are_unknown() -> None:
+    texts = ["a casa é azul e o gato vê a rua toda"] * 1000
+    tokenizer = SentencePieceTokenizer.train([*texts, "a tecla ⌘"], 60, "unigram")
+    assert UNK in tokenizer.encode(["⌘"])[0]

@@ -4,7 +4,7 @@ export const [PAD, UNK, START, END] = [0, 1, 2, 3];
 const SPACE = "▁"; // marks a space before a sub-word
 const UNKNOWN_PENALTY = 10; // how much less likely than the rarest sub-word a character is that none spells
 const NOT_TYPED = /[\0-\x1f\x7f-\x9f\ufeff\ud800-\udfff]/gu; // control characters, halves of surrogate pairs
-const INVISIBLE = /[\u00ad\u200b\u200e\u200f\u2060]/gu;
+const INVISIBLE = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ue000-\uf8ff]/gu;
 
 export class Tokenizer {
   #ids = new Map(); // sub-word -> id
