@@ -33,6 +33,46 @@ def rows_of_the_page() -> list[set[str]]:
 ROWS = rows_of_the_page()
 HEIGHT = {name: -row for row, names in enumerate(ROWS) for name in names}
 
+BUDGET = re.compile(r"^\| `?([a-z]+)[/`a-z ]* \| ([\d,]+) \| (\d+) \| [\d,]+ \|$", re.MULTILINE)
+UNUSED_LINES = 40
+"""How far a package may stay below its budget before the budget must be lowered."""
+
+
+def files_of(package: str) -> list[Path]:
+    """The Python files that count for a row of the table of budgets."""
+    root = PACKAGE.parent
+    if package == "lobby":
+        return sorted(PACKAGE.glob("*.py"))
+    folders = {"tests": [root / "tests"], "tools": [root / "tools"], "ptenmt": [PACKAGE]}
+    if package == "training":
+        folders["training"] = [PACKAGE / "training", PACKAGE / "recipes"]
+    return [file for folder in folders.get(package, [PACKAGE / package]) for file in folder.rglob("*.py")]
+
+
+BUDGETS = {
+    name: (int(lines.replace(",", "")), int(modules))
+    for name, lines, modules in BUDGET.findall(PAGE.read_text(encoding="utf-8"))
+}
+
+
+@pytest.mark.parametrize("package", BUDGETS)
+def test_a_package_keeps_to_its_budget(package: str) -> None:
+    files = files_of(package)
+    lines = sum(file.read_text(encoding="utf-8").count("\n") for file in files)
+    most_lines, most_modules = BUDGETS[package]
+    assert lines <= most_lines
+    assert len(files) <= most_modules
+    assert most_lines - lines <= UNUSED_LINES * (20 if package == "tests" else 1), "lower its budget"
+    assert most_modules == len(files), "lower its budget"
+
+
+def test_every_package_has_a_budget() -> None:
+    folders = {file.parent.name for file in PACKAGE.glob("*/__init__.py")} - {"recipes"}
+    assert folders | {"lobby", "ptenmt", "tests", "tools"} == BUDGETS.keys()
+    parts = [BUDGETS[name] for name in BUDGETS.keys() - {"ptenmt", "tests", "tools"}]
+    assert BUDGETS["ptenmt"] == (sum(lines for lines, _ in parts), sum(modules for _, modules in parts))
+
+
 WITHOUT_TENSORFLOW = [
     "ptenmt",
     "ptenmt.cli.app",
