@@ -15,14 +15,12 @@ Args:
     sweep: Try beam sizes and length penalties on the validation pairs, and report which to use.
     robustness: Also translate the sources in capitals, with typos, without full stops, with emoji and so on,
         and report how much the scores drop. Takes nine times as long.
-    checks: Also check how reliable translations are: sentences of a text, entities, glossary terms, tags,
-        loops, capitals, texts without words, confidence. Takes about a minute.
     calibrate: First fit the confidence of translations (quality estimation: the expected sentence chrF) on at
         most 500 validation pairs, or of your own files, and keep it in the run. Training does so at its end.
     comet: Also score with COMET, if unbabel-comet is installed: a checkpoint, or a name such as
         Unbabel/wmt22-comet-da, which it downloads.
-    details: Show more of the error analysis: scores by source length, word rarity and split words; minimal
-        pairs; the worst and the best sentences.
+    details: Show more of the error analysis: scores by source length, word rarity and split words; the worst
+        and the best sentences.
     output: Write sources, references and translations, including the baseline's, to text files in this
         folder.
     reports: Write a full report with charts and examples: .html, .md or .json. May be given several times.
@@ -53,7 +51,7 @@ _EXCLUSIVE = {
     "split": ("references", "test_set"),
     "test_set": ("source", "references", "tokenized"),
     "sweep": (
-        *("hypotheses", "baseline", "details", "robustness", "calibrate", "checks", "comet"),
+        *("hypotheses", "baseline", "details", "robustness", "calibrate", "comet"),
         *("beam_size", "overrides", "output"),
     ),
 }
@@ -76,7 +74,6 @@ def evaluate(
     overrides: options.DecodingOverrides = None,
     sweep: Annotated[bool, options.search("--sweep")] = False,
     robustness: Annotated[bool, typer.Option("--robustness")] = False,
-    checks: Annotated[bool, typer.Option("--checks")] = False,
     calibrate: Annotated[bool, typer.Option("--calibrate")] = False,
     comet: Annotated[str | None, typer.Option(metavar="MODEL")] = None,
     details: Annotated[bool, _output_option("--details")] = False,
@@ -134,7 +131,6 @@ def evaluate(
             load=load,
             with_robustness=robustness,
             with_calibration=calibrate,
-            with_checks=checks,
             comet=comet,
             on_progress=show,
         )

@@ -202,12 +202,6 @@ def _sections(evaluation: Evaluation, run: Run | None, made_with: dict[str, str]
     scores, *others = tables.evaluation_tables(evaluation, with_details=True)
     yield ReportSection.of_table(scores, title="Scores", tiles=_tiles(evaluation))
     yield from map(ReportSection.of_table, others)
-    failed = [(check.name, *pair) for check in evaluation.checks or () for pair in check.examples]
-    if failed:
-        table = Table(title="Checks: examples", header=("check", "source", "translation"), rows=failed)
-        yield ReportSection.of_table(table, is_folded=True)
-    if evaluation.minimal_pairs is not None:
-        yield ReportSection.of_table(tables.verdicts_table(evaluation.minimal_pairs), is_folded=True)
     degenerate = [
         _example(sentence, languages, f"{kind.name}: ")
         for kind in analysis.degenerate_outputs

@@ -11,8 +11,8 @@ from sample_evaluation import evaluation
 from ptenmt.data.augmentation import NOISES
 from ptenmt.errors import ConfigError
 from ptenmt.evaluation import Evaluation, EvaluationFiles, LoadOptions, evaluate
-from ptenmt.evaluation.checks import NoiseScores, noisy_pairs
 from ptenmt.evaluation.report import report_text
+from ptenmt.evaluation.robustness import NoiseScores, noisy_pairs
 from ptenmt.evaluation.tables import evaluation_tables, robustness_table
 
 CLEAN = NoiseScores(
