@@ -107,7 +107,7 @@ def data(
     Example: ptenmt data --config mine.yaml --set data.filters.right_language=true
 
     Args:
-        report: Write what each filter removed from each file, with examples: .html, .md or .json.
+        report: Write what each filter removed from each file, with examples: .html or .json.
     """
     settings = load_config(config, overrides or [])
     if settings.task != "translation":

@@ -1,10 +1,9 @@
-"""Evaluations, sweeps and filtered data as tables, for the terminal and for reports."""
+"""Evaluations and filtered data as tables, for the terminal and for reports."""
 
 import math
 from collections.abc import Iterator, Sequence
 
 from ptenmt.data.filters import FilterReport
-from ptenmt.evaluation.comparison import Sweep, SweepSetting
 from ptenmt.evaluation.error_analysis import MIN_PAIRS, Breakdown, ErrorAnalysis
 from ptenmt.evaluation.evaluation import Evaluation
 from ptenmt.evaluation.robustness import NoiseScores
@@ -52,32 +51,6 @@ def sentence_tables(analysis: ErrorAnalysis) -> Iterator[Table]:
                 score += f", baseline {sentence.baseline_score:.1f}"
             title = f"{which} {rank}: sentence {sentence.row:,}"
             yield Table(title=title, rows=[*rows, ("chrF2++", score)])
-
-
-def sweep_tables(sweep: Sweep) -> list[Table]:
-    """The score of each setting, and which to use."""
-    rows = [
-        (
-            str(setting.beam_size),
-            NOTHING if setting.length_penalty is None else f"{setting.length_penalty:g}",
-            f"{setting.bleu:.2f}",
-            f"{sweep.num_pairs / setting.seconds:,.0f}",
-            _against_best(setting, sweep),
-        )
-        for setting in sweep.settings
-    ]
-    use = [("best", _options(sweep.best))]
-    if sweep.fastest != sweep.best:
-        use.append(("fastest that is not worse", _options(sweep.fastest)))
-    return [
-        Table(
-            title=f"{sweep.name}: {_counted_pairs(sweep)}, {sweep.engine}",
-            header=("beams", "length penalty", "BLEU", "sentences/s", "p against the best (uncorrected)"),
-            rows=rows,
-            numbers={0, 1, 2, 3},
-        ),
-        Table(title=f"use, with BLEU {sweep.signature.replace('|', ' ')}", rows=use),
-    ]
 
 
 def data_tables(reports: Sequence[FilterReport]) -> list[Table]:
@@ -233,21 +206,7 @@ def breakdown_table(breakdown: Breakdown) -> Table:
     return Table(title=title, header=header, rows=rows, numbers=range(1, len(header)), note=note)
 
 
-def _counted_pairs(of: Evaluation | Sweep) -> str:
+def _counted_pairs(of: Evaluation) -> str:
     """Such as ``500 test pairs``."""
     name = of.pairs_name if of.num_pairs != 1 else of.pairs_name.replace("pairs", "pair", 1)
     return f"{of.num_pairs:,} {name}"
-
-
-def _against_best(setting: SweepSetting, sweep: Sweep) -> str:
-    if setting == sweep.best:
-        return "best"
-    if setting.p_value is None:
-        return "no difference"
-    return f"p = {setting.p_value:.3f}" + (", worse" if setting.is_worse else "")
-
-
-def _options(setting: SweepSetting) -> str:
-    penalty = setting.length_penalty
-    beams = f"--beam-size {setting.beam_size}"
-    return beams if penalty is None else f"{beams} --set decoding.length_penalty={penalty:g}"

@@ -86,9 +86,8 @@ def test_screen_and_reports_have_the_table() -> None:
         table for table in evaluation_tables(sample, with_details=False) if table.title == "robustness"
     )
     assert table.rows[1][:6] == ("typos", "9", "24.50", "-5.50", "51.00", "+1.00")
-    for form in ("html", "markdown"):
-        assert "Robustness" in report_text(sample, form)
-        assert "-5.50" in report_text(sample, form).replace("\\", "")
+    assert "Robustness" in report_text(sample, "html")
+    assert "-5.50" in report_text(sample, "html")
     facts = json.loads(report_text(sample, "json"))["robustness"]
     assert (facts[1]["noise"], facts[1]["bleu_drop"]) == ("typos", 5.5)
     assert "Robustness" not in report_text(evaluation(), "html")
