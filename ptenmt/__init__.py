@@ -16,7 +16,6 @@ if TYPE_CHECKING:  # "as" marks them as public for type checkers
         EvaluationFiles as EvaluationFiles,
         LoadOptions as LoadOptions,
         evaluate as evaluate,
-        sweep as sweep,
     )
     from ptenmt.evaluation.comparison import compare as compare
     from ptenmt.export.packaging import export_model as export_model
@@ -55,7 +54,7 @@ _MODULES = {
     "Completer": "ptenmt.translation.completion",
     "load_config": "ptenmt.config.loading",
     "PtenmtError": "ptenmt.errors",
-    **dict.fromkeys(("EvaluationFiles", "LoadOptions", "evaluate", "sweep"), "ptenmt.evaluation"),
+    **dict.fromkeys(("EvaluationFiles", "LoadOptions", "evaluate"), "ptenmt.evaluation"),
     "compare": "ptenmt.evaluation.comparison",
     "export_model": "ptenmt.export.packaging",
     "word_alignment": "ptenmt.inspection.alignment",

@@ -22,7 +22,7 @@ from ptenmt.errors import PtenmtError, not_installed
 from ptenmt.signals import process_signals
 
 COMMANDS = {
-    **dict.fromkeys(("corpora", "download", "data", "clean", "lexicon"), "data"),
+    **dict.fromkeys(("corpora", "download", "data"), "data"),
     **dict.fromkeys(("train", "distil"), "train"),
     "evaluate": "evaluate",
     **dict.fromkeys(("translate", "backtranslate"), "translate"),
@@ -35,6 +35,11 @@ COMMANDS = {
 
 ``import``, which is a keyword, has an underscore after it there.
 """
+REMOVED_COMMANDS = {
+    "clean": "score pairs with OpusFilter or bicleaner-ai, and name their output in data.train",
+    "lexicon": "translate plain text with the dictionary as --glossary, and name the pairs in data.train",
+}
+"""Commands of earlier versions, and what to do instead."""
 _INTERRUPTED = 128 + signal.SIGINT
 
 
@@ -46,6 +51,8 @@ class _Group(TyperGroup):
         self.commands: Any = dict.fromkeys(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 — the context does not matter
+        if cmd_name in REMOVED_COMMANDS:
+            raise PtenmtError(f"ptenmt {cmd_name} was removed: {REMOVED_COMMANDS[cmd_name]}")
         if cmd_name not in COMMANDS:
             return None
         name = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name

@@ -12,20 +12,18 @@ Args:
     tokenized: These files have words and punctuation separated by spaces, as the training corpus (and
         translate --raw) has them. They are scored on these tokens, too.
     baseline: Compare with another run, or with a file of translations, with a significance test.
-    sweep: Try beam sizes and length penalties on the validation pairs, and report which to use.
     robustness: Also translate the sources in capitals, with typos, without full stops, with emoji and so on,
         and report how much the scores drop. Takes nine times as long.
-    checks: Also check how reliable translations are: sentences of a text, entities, glossary terms, tags,
-        loops, capitals, texts without words, confidence. Takes about a minute.
     calibrate: First fit the confidence of translations (quality estimation: the expected sentence chrF) on at
         most 500 validation pairs, or of your own files, and keep it in the run. Training does so at its end.
     comet: Also score with COMET, if unbabel-comet is installed: a checkpoint, or a name such as
         Unbabel/wmt22-comet-da, which it downloads.
-    details: Show more of the error analysis: scores by source length, word rarity and split words; minimal
-        pairs; the worst and the best sentences.
+    details: Show more of the error analysis: scores by source length, word rarity and split words; the worst
+        and the best sentences.
     output: Write sources, references and translations, including the baseline's, to text files in this
         folder.
-    reports: Write a full report with charts and examples: .html, .md or .json. May be given several times.
+    reports: Write a full report with charts and examples: .html; or its figures: .json. May be given several
+        times.
 """
 
 from functools import partial
@@ -42,8 +40,8 @@ from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.config import DataConfig
 from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.errors import PtenmtError
-from ptenmt.evaluation.report import check_report_file, write_report, write_sweep_report
-from ptenmt.evaluation.tables import evaluation_tables, sentence_tables, sweep_tables
+from ptenmt.evaluation.report import check_report_file, write_report
+from ptenmt.evaluation.tables import evaluation_tables, sentence_tables
 from ptenmt.runs import find_run, list_runs
 from ptenmt.translation.translator import uses_keras
 
@@ -52,10 +50,6 @@ _output_option = partial(typer.Option, rich_help_panel="Output")
 _EXCLUSIVE = {
     "split": ("references", "test_set"),
     "test_set": ("source", "references", "tokenized"),
-    "sweep": (
-        *("hypotheses", "baseline", "details", "robustness", "calibrate", "checks", "comet"),
-        *("beam_size", "overrides", "output"),
-    ),
 }
 
 
@@ -64,7 +58,7 @@ def evaluate(
     context: typer.Context,
     run: options.RunName = None,
     checkpoint: options.WhichWeights = "best",
-    split: Annotated[HeldOutSplit | None, typer.Option(show_default="test; validation for --sweep")] = None,
+    split: Annotated[HeldOutSplit | None, typer.Option(show_default="test")] = None,
     source: Annotated[Path | None, _file_option(metavar="FILE")] = None,
     references: Annotated[list[Path] | None, _file_option("--reference", metavar="FILE")] = None,
     test_set: Annotated[str | None, _file_option(metavar="NAME|list")] = None,
@@ -74,9 +68,7 @@ def evaluate(
     engine: options.WhichEngine = "auto",
     beam_size: options.BeamSize = None,
     overrides: options.DecodingOverrides = None,
-    sweep: Annotated[bool, options.search("--sweep")] = False,
     robustness: Annotated[bool, typer.Option("--robustness")] = False,
-    checks: Annotated[bool, typer.Option("--checks")] = False,
     calibrate: Annotated[bool, typer.Option("--calibrate")] = False,
     comet: Annotated[str | None, typer.Option(metavar="MODEL")] = None,
     details: Annotated[bool, _output_option("--details")] = False,
@@ -98,8 +90,6 @@ def evaluate(
     Example: ptenmt evaluate --run base --test-set mtedx/test
 
     Example: ptenmt evaluate --hypotheses theirs.en --reference one.en --reference other.en
-
-    Example: ptenmt evaluate --run base --sweep
     """
     if test_set == "list":
         _print_test_sets(run)
@@ -122,9 +112,6 @@ def evaluate(
     )
     if hypotheses is None and uses_keras(engine, find_run(run, "translation").config()):
         load_tensorflow(screen)  # here, to hide its log lines
-    if sweep:
-        _sweep(screen, run, split, files, load, reports or [])
-        return
     with screen.bar("loading") as show:
         evaluated = evaluation.evaluate(
             run,
@@ -134,7 +121,6 @@ def evaluate(
             load=load,
             with_robustness=robustness,
             with_calibration=calibrate,
-            with_checks=checks,
             comet=comet,
             on_progress=show,
         )
@@ -159,23 +145,6 @@ def _show(
         evaluated.write_texts(folder)
     for report in reports:
         write_report(evaluated, report)
-
-
-def _sweep(
-    screen: Screen,
-    run: str | None,
-    split: HeldOutSplit | None,
-    files: evaluation.EvaluationFiles,
-    load: evaluation.LoadOptions,
-    reports: list[Path],
-) -> None:
-    if split == "test":
-        screen.warn("settings chosen on the test pairs bias their scores; leave out --split")
-    with screen.bar("loading") as show:
-        swept = evaluation.sweep(run, split or "validation", files=files, load=load, on_progress=show)
-    print_tables(sweep_tables(swept))
-    for report in reports:
-        write_sweep_report(swept, report)
 
 
 def _print_test_sets(run: str | None) -> None:

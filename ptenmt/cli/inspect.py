@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from ptenmt.atomic_files import json_text, write_text
+from ptenmt.atomic_files import json_text
 from ptenmt.cli import options
 from ptenmt.cli.charts import show
 from ptenmt.cli.console import Screen, standard_output
@@ -14,12 +14,7 @@ from ptenmt.config.loading import load_config
 from ptenmt.data.readers import read_lines
 from ptenmt.errors import ConfigError, DataError, PtenmtError
 from ptenmt.inspection.alignment import AlignedPair, alignment_panel, word_alignment, word_alignments
-from ptenmt.inspection.attention import (
-    MAX_PANELS_IN_A_ROW,
-    attention_page,
-    attention_panels,
-    attention_weights,
-)
+from ptenmt.inspection.attention import MAX_PANELS_IN_A_ROW, attention_panels, attention_weights
 from ptenmt.inspection.curves import history_plots, schedule_plot
 from ptenmt.inspection.embeddings import nearest_neighbours, neighbour_bars, positions_map, similarity_map
 from ptenmt.inspection.figures import figure_format
@@ -27,20 +22,15 @@ from ptenmt.inspection.inspector import Inspector
 from ptenmt.inspection.tokens import probability_bars, probability_table, token_panels, token_probabilities
 from ptenmt.runs import find_run
 
-_PAGE = ".html"
 _MAX_POSITIONS = 10_000
 _Block = Literal["encoder", "self", "cross"]
 
 
-def _output_option(*other_formats: str, help: str | None = None) -> Any:
-    def check(file: Path | None) -> Path | None:
-        """Refuse other file formats before any work is done."""
-        if file is not None and file.suffix.lower() not in other_formats:
-            figure_format(file, *other_formats)
-        return file
-
-    names = "--output", "-o"
-    return typer.Option(*names, metavar="FILE", callback=check, help=help, show_default="the terminal")
+def _check_figure_file(file: Path | None) -> Path | None:
+    """Refuse other file formats before any work is done."""
+    if file is not None:
+        figure_format(file)
+    return file
 
 
 Sentence = Annotated[str, typer.Argument(metavar="TEXT", help="A sentence.", callback=options.as_text)]
@@ -60,7 +50,15 @@ Head = Annotated[
     typer.Option("--head", metavar="N|mean|all", help="One head, counted from 1; their mean; or all."),
 ]
 FigureFile = Annotated[
-    Path | None, _output_option(help="Draw into a PNG, SVG or PDF file, by its extension.")
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Draw into a PNG, SVG or PDF file, by its extension.",
+        show_default="the terminal",
+        callback=_check_figure_file,
+    ),
 ]
 
 
@@ -73,7 +71,7 @@ def attention(
     head: Head = None,
     run: options.RunName = None,
     checkpoint: options.WhichWeights = "best",
-    output: Annotated[Path | None, _output_option(_PAGE)] = None,
+    output: FigureFile = None,
 ) -> None:
     """Show the attention weights of a sentence and its translation.
 
@@ -83,23 +81,12 @@ def attention(
 
     Example: ptenmt inspect attention "este modelo parece funcionar bem" --layer 1 --output attention.png
 
-    Example: ptenmt inspect attention "este modelo parece funcionar bem" --output attention.html
-
     Args:
         block: The encoder's self-attention, the decoder's self-attention, or its cross-attention to the
             source.
-        output: Draw into a file: PNG, SVG or PDF, by its extension; or .html, an interactive page of all
-            layers and heads.
     """
-    page = output if output is not None and output.suffix.lower() == _PAGE else None
-    if page and (block, layer, head) != (None, None, None):
-        raise PtenmtError("a page shows all blocks, layers and heads", "leave out --block, --layer, --head")
     inspector = Inspector(run, checkpoint=checkpoint, on_warning=screen.warn)
     weights = attention_weights(inspector, text, target)
-    if page:
-        write_text(page, attention_page(weights))
-        screen.say(f"written: {page}")
-        return
     heads = _chosen_head(head or ("mean" if output is None else "all"))
     title, panels = attention_panels(weights, block=block, layer=layer, head=heads)
     show(panels, output, screen, title=title, columns=MAX_PANELS_IN_A_ROW)
@@ -338,7 +325,7 @@ def _write_alignments(alignments: Iterable[AlignedPair], form: str, screen: Scre
 inspect = typer.Typer(
     name="inspect",
     help="Inspect a model before, during and after training.\n\n"
-    "Each view is drawn in the terminal, or with --output as PNG, SVG or PDF.\n\n"
+    "Each view is shown in the terminal, or drawn with --output as PNG, SVG or PDF.\n\n"
     "Example: ptenmt inspect positions --output positions.png",
     no_args_is_help=True,
     add_completion=False,

@@ -163,8 +163,6 @@ RunsToServe = Annotated[
 RunOfReverse = Annotated[str, _own_run(help=f"A run of the reverse direction: {_WHICH}.")]
 RunToDraw = Annotated[str | None, _own_run(help="Draw this run's own.")]
 RunToDescribe = Annotated[str | None, _own_run(help="The run to describe.")]
-ForwardRun = Annotated[str, run_option("--forward", help="A run that translates in the config's direction.")]
-BackwardRun = Annotated[str, run_option("--backward", help="A run that translates in the other direction.")]
 Teachers = Annotated[
     list[str],
     run_option("--teacher", help=f"A run to learn from: {_WHICH}; may be given several times."),

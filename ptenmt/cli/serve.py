@@ -11,7 +11,6 @@ Args:
     add_key: Do not serve: create a key for NAME, add its hash to --keys, and print the key.
     glossary: Terms and their translations, a pair a line, separated by a tab, which requests may name as
         the file without its ending; may be given several times.
-    glossaries: Let clients store glossaries, by DeepL's API, in this folder.
     requests_per_minute: Maximum requests a minute of each key, unless the file of keys has another number for
         it; without keys, of each client's address.
     characters_per_day: Maximum characters a day, likewise.
@@ -84,7 +83,6 @@ def serve(
     keys: Annotated[Path | None, _access(metavar="FILE", show_default="no keys")] = None,
     add_key: Annotated[str | None, _access(metavar="NAME", show_default=False)] = None,
     glossary: Annotated[list[Path] | None, typer.Option(metavar="FILE", show_default="none")] = None,
-    glossaries: Annotated[Path | None, typer.Option(metavar="FOLDER", show_default="none")] = None,
     requests_per_minute: Annotated[int | None, _access(metavar="N", min=1, show_default="no limit")] = None,
     characters_per_day: Annotated[int | None, _access(metavar="N", min=1, show_default="no limit")] = None,
     allowed_host: Annotated[list[str] | None, _access(metavar="NAME", show_default="any")] = None,
@@ -131,7 +129,6 @@ def serve(
         Keys(keys, requests_per_minute, characters_per_day),
         threads=threads or available_cores(),
         glossaries={file.stem: Glossary.read(file) for file in glossary or ()},
-        glossary_folder=glossaries,
         cache_bytes=1_000_000 * cache,
     )
     run_server(

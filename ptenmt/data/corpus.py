@@ -106,33 +106,6 @@ def load_corpus(data: DataConfig, seed: int) -> Corpus:
     )
 
 
-def original_pairs(
-    data: DataConfig, corpus: Corpus
-) -> Iterator[tuple[int, list[tuple[SentencePair, int | None]]]]:
-    """Read the pairs of a loaded corpus without tags once more as its files have them, unprepared.
-
-    Yields the number of a file and some of its pairs in order, each with its row in ``corpus.train``; None
-    for one that is drawn for validation or test. Pairs that were removed are left out. Raises DataError if a
-    file cannot be read, or has changed since the corpus was loaded.
-    """
-    sources = Sources.of(data)
-    drawn = {pair for split in sources.sizes for pair in getattr(corpus, split)}
-    rows = enumerate(corpus.train)  # a subsequence of all prepared pairs
-    row, expected = next(rows)
-    for (number, originals), (_, chunk, _) in parallel_map(_ChunkWork(data, {}), sources.training_chunks()):
-        numbered: list[tuple[SentencePair, int | None]] = []
-        for pair, prepared in zip(originals, _directed(data, chunk), strict=True):
-            if prepared in drawn:
-                drawn.remove(prepared)
-                numbered.append((pair, None))
-            elif prepared == expected:
-                numbered.append((pair, row))
-                row, expected = next(rows, (row, ("", "")))
-        yield number, numbered
-    if all(expected):
-        raise DataError("the training files have changed since they were read", "run the command again")
-
-
 def load_split(data: DataConfig, seed: int, split: HeldOutSplit) -> list[SentencePair]:
     """Load the validation or test pairs of ``load_corpus`` alone, and write nothing to the cache.
 

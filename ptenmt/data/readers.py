@@ -173,7 +173,7 @@ def _readable(name: str) -> Iterator[None]:
 SentencePair = tuple[str, str]
 
 DEMO_FILE = Path(__file__).with_name("demo.tsv.gz")
-"""Written by ``tools/demo_corpus``: everyday Portuguese–English sentence pairs."""
+"""Everyday Portuguese–English sentence pairs; the README beside the file says how they were made."""
 
 _ONE_LINE = str.maketrans("\t\n\r", "   ")
 _ENDINGS = (".tsv", ".tsv.gz", ".csv", ".csv.gz")

@@ -333,56 +333,6 @@ def _parsed_xml(source: str) -> _Element:
     return root
 
 
-def xml_roles(
-    root: _Element,
-    *,
-    ignored: Collection[str] = (),
-    splitting: Collection[str] = (),
-    inline: Collection[str] = (),
-    has_outline: bool = True,
-) -> dict[_Element, str]:
-    """The role of each node in any XML: elements beside text are inline, all others are blocks.
-
-    An element without text that stands like a word, such as the variable of a message, is a placeholder.
-
-    Args:
-        root: The XML, in two elements.
-        ignored: Tags of elements that are not translated.
-        splitting: Tags of blocks, wherever they stand.
-        inline: Tags of elements that are never blocks.
-        has_outline: Whether elements beside no text are blocks without being named.
-    """
-    roles = {root: "block"}
-    for parent in root.iter("*"):
-        texts = [parent.text, *(child.tail for child in parent)]
-        is_mixed = roles[parent] == "inline" or any(text and text.strip() for text in texts)
-        is_inline = is_mixed or not has_outline
-        for child in parent:
-            if not isinstance(child.tag, str):
-                roles[child] = "point"
-            elif child.tag in ignored:
-                roles[child] = "placeholder"
-            elif child.tag in splitting or parent is root:
-                roles[child] = "block"
-            elif is_inline or child.tag in inline:
-                roles[child] = "placeholder" if _is_like_word(child) else "inline"
-            else:
-                roles[child] = "block"
-    for node in reversed(list(root.iter("*"))):
-        if roles[node] == "inline" and any(roles[child] == "block" for child in node):
-            roles[node] = "block"
-    return roles
-
-
-def _is_like_word(element: _Element) -> bool:
-    """Whether an element without text stands between spaces or punctuation marks."""
-    if any(map(str.strip, element.itertext())):
-        return False
-    previous = element.getprevious()
-    before = (element.getparent().text or " ") if previous is None else previous.tail or "a"
-    return not before[-1].isalnum() and not (element.tail or " ")[0].isalnum()
-
-
 def check_bounds(xml: bytes) -> None:
     """Refuse XML, well-formed or not, whose elements have too many attributes or namespaces."""
     etree.fromstring(xml, etree.XMLParser(resolve_entities=False, recover=True, target=_Bounds()))

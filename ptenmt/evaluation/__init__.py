@@ -1,6 +1,5 @@
 """Scores of translations with confidence intervals, significance tests, and error analysis."""
 
-from ptenmt.evaluation.comparison import Sweep as Sweep, SweepSetting as SweepSetting, sweep as sweep
 from ptenmt.evaluation.evaluation import Evaluation as Evaluation, evaluate as evaluate
 from ptenmt.evaluation.systems import LoadOptions as LoadOptions
 from ptenmt.evaluation.test_set import EvaluationFiles as EvaluationFiles, list_test_sets as list_test_sets

@@ -10,7 +10,6 @@ from ptenmt.data.corpus import HeldOutSplit, load_corpus, load_split
 from ptenmt.data.store import fingerprint
 from ptenmt.data.text import spacing
 from ptenmt.errors import ConfigError, OnProgress, PtenmtError, RunError
-from ptenmt.evaluation.checks import Check, NoiseScores, run_checks, score_robustness
 from ptenmt.evaluation.comet import Comet, sources_of
 from ptenmt.evaluation.error_analysis import (
     ErrorAnalysis,
@@ -19,7 +18,7 @@ from ptenmt.evaluation.error_analysis import (
     analyse_errors,
     count_words,
 )
-from ptenmt.evaluation.minimal_pairs import MinimalPairResults, translate_minimal_pairs
+from ptenmt.evaluation.robustness import NoiseScores, score_robustness
 from ptenmt.evaluation.systems import (
     LoadOptions,
     Reliability,
@@ -78,13 +77,10 @@ class Evaluation:
     search: SearchFacts | None = None
     """None: the hypotheses were given."""
     error_analysis: ErrorAnalysis
-    minimal_pairs: MinimalPairResults | None = None
-    """None without a model, or for other languages than Portuguese and English."""
     robustness: list[NoiseScores] | None = None
     """The scores without noise and under each noise; None: not asked for."""
     reliability: Reliability | None = None
     """Of the confidences; None: the run has no calibration."""
-    checks: list[Check] | None = None
     sentences: list[EvaluatedSentence]
     test_set: TestSet
     output: Hypotheses
@@ -235,7 +231,6 @@ def evaluate(
     load: LoadOptions | None = None,
     with_robustness: bool = False,
     with_calibration: bool = False,
-    with_checks: bool = False,
     comet: str | None = None,
     on_progress: OnProgress = lambda _activity, _done, _total: None,
 ) -> Evaluation:
@@ -252,7 +247,6 @@ def evaluate(
             times as long.
         with_calibration: Fit the confidences of translations on the run's validation pairs first, or on
             ``files``, and keep the calibration in the run.
-        with_checks: Also run the reliability checks on the sources.
         comet: Also score with this COMET model: a checkpoint, or a name that unbabel-comet knows.
         on_progress: Called after every step.
 
@@ -267,7 +261,7 @@ def evaluate(
     files = files or EvaluationFiles()
     load = load or LoadOptions()
     if files.hypotheses is not None:
-        needing = {"--robustness": with_robustness, "--calibrate": with_calibration, "--checks": with_checks}
+        needing = {"--robustness": with_robustness, "--calibrate": with_calibration}
         _check_hypotheses_alone(load, baseline, needing)
     request = EvaluationRequest.prepare(run, split, files, load)
     if comet is not None:
@@ -302,7 +296,6 @@ def evaluate(
         system,
         forced,
         with_robustness=with_robustness,
-        with_checks=with_checks,
         on_progress=on_progress,
     )
 
@@ -321,22 +314,18 @@ def _with_model_results(
     forced: TeacherForced,
     *,
     with_robustness: bool,
-    with_checks: bool,
     on_progress: OnProgress,
 ) -> Evaluation:
-    """Add what only a model can tell: loss, confidences, minimal pairs, and on demand noise and checks."""
-    translator, test_set = system.translator, evaluation.test_set
-    reliability = Reliability.measure(system, evaluation.output, test_set.references)
+    """Add what only a model can tell: loss, confidences, and on demand its scores under noise."""
+    test_set = evaluation.test_set
     return replace(
         evaluation,
         checkpoint=system.trained.info.label,
         loss=forced.loss,
         accuracy=forced.accuracy,
         num_truncated=forced.num_truncated,
-        reliability=reliability,
-        minimal_pairs=translate_minimal_pairs(translator),
+        reliability=Reliability.measure(system, evaluation.output, test_set.references),
         robustness=score_robustness(system, test_set, on_progress) if with_robustness else None,
-        checks=run_checks(translator, test_set, reliability, on_progress) if with_checks else None,
     )
 
 

@@ -1,11 +1,10 @@
-"""Evaluations, and what the filters removed from the data, as reports: an HTML page, Markdown, or JSON.
+"""Evaluations, and what the filters removed from the data, as an HTML page, or their figures as JSON.
 
-``_sections`` defines the content, ``templates/`` the layout in HTML and in Markdown.
+``_sections`` defines the content, ``templates/`` the layout.
 """
 
 import math
 import platform
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -20,20 +19,18 @@ from ptenmt.config.loading import flat_options, show_value
 from ptenmt.data.filters import FilterReport, Removed
 from ptenmt.errors import OutputError
 from ptenmt.evaluation import tables
-from ptenmt.evaluation.comparison import Sweep
 from ptenmt.evaluation.error_analysis import EvaluatedSentence
-from ptenmt.evaluation.evaluation import Evaluation, json_facts
+from ptenmt.evaluation.evaluation import Evaluation
 from ptenmt.inspection.curves import history_plots
 from ptenmt.inspection.figures import Line, LinePlot, Table
 from ptenmt.runs import Run, versions
 from ptenmt.runs.history import NOTHING, History, metric_name, metric_value
 from ptenmt.tokenizers.words import word_pattern
 
-ReportFormat = Literal["html", "markdown", "json"]
-_FORMS: dict[str, ReportFormat] = {".html": "html", ".md": "markdown", ".json": "json"}
+ReportFormat = Literal["html", "json"]
+_FORMS: dict[str, ReportFormat] = {".html": "html", ".json": "json"}
 _NUM_TILES = 3
 _METRICS = ("loss", "accuracy", "bleu", "chrf")
-_MARKDOWN_SYNTAX = re.compile(r"([\\`*_\[\]<>|#~&$])")
 _SVG_COLOURS = {
     "#000000": "currentColor",
     "#ffffff": "var(--paper)",
@@ -47,7 +44,7 @@ ExampleText = tuple[str, Sequence[tuple[str, bool]], str | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Chart:
-    """A plot; it is only drawn for HTML."""
+    """A plot."""
 
     plot: LinePlot
     name: str
@@ -90,7 +87,7 @@ class ReportSection:
     examples: Sequence[tuple[str, Sequence[ExampleText]]] = ()
     """Sentences: a title, and source, reference and translations."""
     is_folded: bool = False
-    """Whether HTML shows it on request only."""
+    """Whether it is shown on request only."""
 
     @classmethod
     def of_table(cls, table: Table, **more: Any) -> "ReportSection":
@@ -124,18 +121,6 @@ def write_report(evaluation: Evaluation, file: Path) -> None:
     write_text(file, report_text(evaluation, report_format(file)))
 
 
-def write_sweep_report(sweep: Sweep, file: Path) -> None:
-    """Write what a sweep found, as ``write_report`` does."""
-    form = report_format(file)
-    if form == "json":
-        write_text(file, json_text(json_facts(sweep), indent=2) + "\n")
-        return
-    settings, *others = tables.sweep_tables(sweep)
-    sections = [ReportSection.of_table(settings, title="Settings"), *map(ReportSection.of_table, others)]
-    subtitle = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-    write_text(file, render(form, title=settings.title, subtitle=subtitle, sections=sections))
-
-
 def report_text(evaluation: Evaluation, form: ReportFormat) -> str:
     """Format an evaluation and the content of its run's files; RunError if they are damaged.
 
@@ -153,7 +138,6 @@ def report_text(evaluation: Evaluation, form: ReportFormat) -> str:
         facts = {"run": None if run is None else _run_facts(run), "environment": environment}
         return json_text(evaluation.facts() | facts, indent=2) + "\n"
     return render(
-        form,
         title=tables.scores_table(evaluation).title,
         subtitle=_subtitle(evaluation, run, environment["date"]),
         sections=list(_sections(evaluation, run, environment)),
@@ -171,27 +155,19 @@ def _run_facts(run: Run) -> dict[str, Any]:
     }
 
 
-def render(form: Literal["html", "markdown"], **content: Any) -> str:
-    """Fill a template: the title and subtitle of a page and its sections."""
+def render(**content: Any) -> str:
+    """Fill the template: the title and subtitle of a page and its sections."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     templates = Environment(
         loader=PackageLoader("ptenmt.evaluation"),
-        autoescape=form == "html",
-        finalize=_escape_markdown if form == "markdown" else None,
+        autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    template = templates.get_template({"html": "report.html.j2", "markdown": "report.md.j2"}[form])
-    return template.render(**content)
-
-
-def _escape_markdown(value: object) -> str:
-    """A value on one line, without any syntax of Markdown or HTML."""
-    text = str(value)
-    return _MARKDOWN_SYNTAX.sub(r"\\\1", " ".join(text.split()) if "\n" in text else text)
+    return templates.get_template("report.html.j2").render(**content)
 
 
 # The sections
@@ -202,12 +178,6 @@ def _sections(evaluation: Evaluation, run: Run | None, made_with: dict[str, str]
     scores, *others = tables.evaluation_tables(evaluation, with_details=True)
     yield ReportSection.of_table(scores, title="Scores", tiles=_tiles(evaluation))
     yield from map(ReportSection.of_table, others)
-    failed = [(check.name, *pair) for check in evaluation.checks or () for pair in check.examples]
-    if failed:
-        table = Table(title="Checks: examples", header=("check", "source", "translation"), rows=failed)
-        yield ReportSection.of_table(table, is_folded=True)
-    if evaluation.minimal_pairs is not None:
-        yield ReportSection.of_table(tables.verdicts_table(evaluation.minimal_pairs), is_folded=True)
     degenerate = [
         _example(sentence, languages, f"{kind.name}: ")
         for kind in analysis.degenerate_outputs
@@ -388,7 +358,6 @@ def write_data_report(reports: Sequence[FilterReport], data: DataConfig, file: P
     if data.reverse:
         direction += ", trained in reverse"
     page = render(
-        form,
         title=f"Training data: {total.num_left:,} of {total.num_read:,} pairs",
         subtitle=f"{direction} · {datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         sections=sections,

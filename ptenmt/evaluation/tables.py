@@ -1,14 +1,12 @@
-"""Evaluations, sweeps and filtered data as tables, for the terminal and for reports."""
+"""Evaluations and filtered data as tables, for the terminal and for reports."""
 
 import math
 from collections.abc import Iterator, Sequence
 
 from ptenmt.data.filters import FilterReport
-from ptenmt.evaluation.checks import Check, NoiseScores
-from ptenmt.evaluation.comparison import Sweep, SweepSetting
 from ptenmt.evaluation.error_analysis import MIN_PAIRS, Breakdown, ErrorAnalysis
 from ptenmt.evaluation.evaluation import Evaluation
-from ptenmt.evaluation.minimal_pairs import MinimalPairResults
+from ptenmt.evaluation.robustness import NoiseScores
 from ptenmt.inspection.figures import Table
 from ptenmt.runs.history import NOTHING
 from ptenmt.scores import SIGNIFICANCE_LEVEL, BaselineComparison
@@ -27,19 +25,15 @@ _NOISES = {
 
 
 def evaluation_tables(evaluation: Evaluation, *, with_details: bool) -> list[Table]:
-    """The scores and the error analysis; with details, its breakdowns and minimal pairs, too."""
+    """The scores and the error analysis; with details, its breakdowns, too."""
     tables = [scores_table(evaluation)]
     if evaluation.comparison is not None:
         tables.append(comparison_table(evaluation.comparison))
     tables.append(failures_table(evaluation))
     if evaluation.robustness is not None:
         tables.append(robustness_table(evaluation.robustness))
-    if evaluation.checks is not None:
-        tables.append(checks_table(evaluation.checks))
     if with_details:
         tables += map(breakdown_table, evaluation.error_analysis.breakdowns)
-        if evaluation.minimal_pairs is not None:
-            tables.append(minimal_pairs_table(evaluation.minimal_pairs))
     return [table for table in tables if table.rows]
 
 
@@ -57,32 +51,6 @@ def sentence_tables(analysis: ErrorAnalysis) -> Iterator[Table]:
                 score += f", baseline {sentence.baseline_score:.1f}"
             title = f"{which} {rank}: sentence {sentence.row:,}"
             yield Table(title=title, rows=[*rows, ("chrF2++", score)])
-
-
-def sweep_tables(sweep: Sweep) -> list[Table]:
-    """The score of each setting, and which to use."""
-    rows = [
-        (
-            str(setting.beam_size),
-            NOTHING if setting.length_penalty is None else f"{setting.length_penalty:g}",
-            f"{setting.bleu:.2f}",
-            f"{sweep.num_pairs / setting.seconds:,.0f}",
-            _against_best(setting, sweep),
-        )
-        for setting in sweep.settings
-    ]
-    use = [("best", _options(sweep.best))]
-    if sweep.fastest != sweep.best:
-        use.append(("fastest that is not worse", _options(sweep.fastest)))
-    return [
-        Table(
-            title=f"{sweep.name}: {_counted_pairs(sweep)}, {sweep.engine}",
-            header=("beams", "length penalty", "BLEU", "sentences/s", "p against the best (uncorrected)"),
-            rows=rows,
-            numbers={0, 1, 2, 3},
-        ),
-        Table(title=f"use, with BLEU {sweep.signature.replace('|', ' ')}", rows=use),
-    ]
 
 
 def data_tables(reports: Sequence[FilterReport]) -> list[Table]:
@@ -178,7 +146,7 @@ def comparison_table(comparison: BaselineComparison) -> Table:
 
 def failures_table(evaluation: Evaluation) -> Table:
     """Everything that the error analysis counts."""
-    search, words, pairs = evaluation.search, evaluation.error_analysis.words, evaluation.minimal_pairs
+    search, words = evaluation.search, evaluation.error_analysis.words
     rows = [
         (f"{kind.name} translations", f"{kind.count:,}", kind.definition)
         for kind in evaluation.error_analysis.degenerate_outputs
@@ -199,9 +167,6 @@ def failures_table(evaluation: Evaluation) -> Table:
             definition = "source words that never occur in the training data"
             rows.append(("unseen words", f"{words.num_unseen:,}", definition))
         rows.append(("split words", f"{words.num_split:,}", "source words of several tokens"))
-    if pairs is not None:
-        definition = "accents and contractions that change the meaning, both sentences correct"
-        rows.append(("minimal pairs", f"{pairs.num_correct}/{len(pairs.items)}", definition))
     return Table(title="error analysis", rows=rows, numbers={1})
 
 
@@ -224,21 +189,6 @@ def robustness_table(robustness: Sequence[NoiseScores]) -> Table:
     return Table(title="robustness", header=header, rows=rows, numbers=range(1, 6), note=note)
 
 
-def checks_table(checks: Sequence[Check]) -> Table:
-    """The reliability checks with their thresholds."""
-    rows = []
-    for check in checks:
-        form = ".3f" if check.is_error else "+.2f"
-        if check.num_passed is not None:
-            form = ".1%"
-        passed = "" if check.num_passed is None else f"{check.num_passed:,}"
-        threshold = f"{'≤' if check.is_error else '≥'} {check.threshold:{form}}"
-        verdict = "ok" if check.is_passed else "fails"
-        rows.append((check.name, f"{check.num_cases:,}", passed, f"{check.value:{form}}", threshold, verdict))
-    header = ("check", "cases", "passed", "value", "threshold", "")
-    return Table(title="reliability checks", header=header, rows=rows, numbers=range(1, 5))
-
-
 def breakdown_table(breakdown: Breakdown) -> Table:
     """The scores of each band that has sentences; intervals where there are enough of them."""
     title = f"by {breakdown.title}: {breakdown.unit}"
@@ -256,56 +206,7 @@ def breakdown_table(breakdown: Breakdown) -> Table:
     return Table(title=title, header=header, rows=rows, numbers=range(1, len(header)), note=note)
 
 
-def minimal_pairs_table(results: MinimalPairResults) -> Table:
-    """Each phenomenon, with one of its wrong pairs."""
-    rows = []
-    for phenomenon, (num_correct, num_pairs) in results.by_phenomenon.items():
-        items = [item for item in results.items if item.phenomenon == phenomenon]
-        wrong = next((item for item in items if not all(item.is_correct)), None)
-        example = ""
-        if wrong is not None:
-            pairs = zip(wrong.sources, wrong.translations, strict=True)
-            example = "; ".join(f"{source} → {translation}" for source, translation in pairs)
-            if wrong.has_same_input:
-                example += " (the same tokens to this model)"
-        rows.append((phenomenon, f"{num_correct}/{num_pairs}", example))
-    header = ("phenomenon", "correct", "a wrong pair")
-    note = (
-        "Pairs of sentences that differ by one accent or contraction. A pair is correct if both translations "
-        f"are: {results.num_correct:,} of {len(results.items):,}."
-    )
-    return Table(title="minimal pairs", header=header, rows=rows, numbers={1}, note=note)
-
-
-def verdicts_table(results: MinimalPairResults) -> Table:
-    """All sentences of minimal pairs, what is expected of their translations, and whether they have it."""
-    rows = []
-    for item in results.items:
-        of_sentences = zip(item.sources, item.translations, item.expected, item.is_correct, strict=True)
-        for source, translation, own, is_correct in of_sentences:
-            expected = [" / ".join(words) for words in (item.expected_in_both, own) if words]
-            verdict = "correct" if is_correct else "wrong"
-            verdict += ", same input" if item.has_same_input else ""
-            rows.append((source, translation, " and ".join(expected), verdict))
-    header = ("source", "translation", "expected word", "verdict")
-    return Table(title="minimal pairs: all", header=header, rows=rows)
-
-
-def _counted_pairs(of: Evaluation | Sweep) -> str:
+def _counted_pairs(of: Evaluation) -> str:
     """Such as ``500 test pairs``."""
     name = of.pairs_name if of.num_pairs != 1 else of.pairs_name.replace("pairs", "pair", 1)
     return f"{of.num_pairs:,} {name}"
-
-
-def _against_best(setting: SweepSetting, sweep: Sweep) -> str:
-    if setting == sweep.best:
-        return "best"
-    if setting.p_value is None:
-        return "no difference"
-    return f"p = {setting.p_value:.3f}" + (", worse" if setting.is_worse else "")
-
-
-def _options(setting: SweepSetting) -> str:
-    penalty = setting.length_penalty
-    beams = f"--beam-size {setting.beam_size}"
-    return beams if penalty is None else f"{beams} --set decoding.length_penalty={penalty:g}"

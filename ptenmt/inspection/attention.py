@@ -1,9 +1,6 @@
-"""Attention weights of every layer, block and head, as heat maps or as a page for a browser."""
+"""Attention weights of every layer, block and head, as heat maps."""
 
-import base64
-import json
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Literal
 
 import numpy as np
@@ -18,15 +15,12 @@ Head = int | Literal["all", "mean"]
 """One head, counted from 1; all of them; or their mean."""
 
 MAX_PANELS_IN_A_ROW = 4
-MAX_PAGE_TOKENS = 100
-"""Tokens of a side beyond this number are not on the page, which would grow to megabytes."""
 
 _SEEN: dict[Block, tuple[str, str, Palette]] = {
     "encoder": ("Encoder self-attention", "source tokens (columns) seen from each (rows)", "reds"),
     "self": ("Decoder self-attention", "previous tokens (columns) seen when writing a token (rows)", "greys"),
     "cross": ("Decoder cross-attention", "source tokens (columns) seen when writing a token (rows)", "blues"),
 }
-_PAGE_DATA = "@DATA@"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,49 +133,3 @@ def check_number(what: str, number: int, count: int, owner: str = "model") -> in
         known = f"{what}s 1 to {count}" if count > 1 else f"one {what}, which is 1"
         raise ConfigError(f"there is no {what} {number}: the {owner} has {known}", f"choose with --{what}")
     return number
-
-
-def attention_page(attention: AttentionWeights) -> str:
-    """A self-contained HTML page on which pointing at a token shows what it attends to.
-
-    Raises ConfigError without a translation, as of a next-word model.
-    """
-    if not attention.target_pieces:
-        raise ConfigError(
-            "a page shows a sentence and its translation, and this model does not translate",
-            "draw a picture: --output attention.png",
-        )
-    sides = {"source": attention.source_pieces, "target": attention.target_pieces}
-    shown = {side: pieces[:MAX_PAGE_TOKENS] for side, pieces in sides.items()}
-    num_source, num_target = (len(pieces) for pieces in shown.values())
-    shapes: dict[Block, tuple[int, int]] = {
-        "encoder": (num_source, num_source),
-        "self": (num_target, num_target),
-        "cross": (num_target, num_source),
-    }
-    data = {
-        **shown,
-        "next": attention.written_pieces[:MAX_PAGE_TOKENS],
-        "alignmentLayer": attention.default_layer("cross"),
-        "heads": len(attention.weights[weights_name("encoder", 1)]),
-        "note": " ".join(
-            f"Of the {side}, the first {MAX_PAGE_TOKENS} of {len(pieces)} tokens are shown."
-            for side, pieces in sides.items()
-            if len(pieces) > MAX_PAGE_TOKENS
-        ),
-        "weights": {
-            block: [
-                _packed(attention.weights[weights_name(block, layer)][:, :num_rows, :num_columns])
-                for layer in range(1, attention.num_layers(block) + 1)
-            ]
-            for block, (num_rows, num_columns) in shapes.items()
-        },
-    }
-    template = files("ptenmt.inspection").joinpath("attention.html").read_text(encoding="utf-8")
-    text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")  # a token may be </script>
-    return template.replace(_PAGE_DATA, text)
-
-
-def _packed(weights: np.ndarray) -> str:
-    """Weights from 0 to 1 as 16 bits each, in base64."""
-    return base64.b64encode(np.round(weights * 65535).astype("<u2").tobytes()).decode("ascii")

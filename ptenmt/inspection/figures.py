@@ -130,14 +130,11 @@ class Table:
 Panel = HeatMap | LinePlot | Bars | Table
 
 
-def figure_format(file: Path, *others: str) -> str:
-    """The format of a file name's extension: ``png``, ``svg`` or ``pdf``; OutputError if it is another.
-
-    The message also names ``others``, further extensions that the caller accepts, such as ``.html``.
-    """
+def figure_format(file: Path) -> str:
+    """The format of a file name's extension: ``png``, ``svg`` or ``pdf``; OutputError if it is another."""
     extension = file.suffix.lower().removeprefix(".")
     if extension not in FORMATS:
-        *most, last = (*(f".{known}" for known in FORMATS), *others)
+        *most, last = (f".{known}" for known in FORMATS)
         raise OutputError(
             f"cannot draw {file}: its name must end in {', '.join(most)} or {last}",
             f"such as {file.stem}.png",

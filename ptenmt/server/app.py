@@ -17,7 +17,7 @@ from ptenmt._version import __version__
 from ptenmt.errors import ConfigError, DocumentError
 from ptenmt.server.limits import CLIENT_GONE, Refusal
 from ptenmt.server.middleware import RequestMiddleware, error_response
-from ptenmt.server.routes import deepl, glossaries, introspection, libretranslate, pages
+from ptenmt.server.routes import deepl, introspection, libretranslate, pages
 from ptenmt.server.service import Service
 
 Handler = Callable[[Request, Exception], Coroutine[Any, Any, JSONResponse]]
@@ -52,8 +52,7 @@ def make_app(
     )
     app.state.service, app.state.page = service, pages.page_files()
     app.state.downloads = libretranslate.Downloads()
-    app.state.jobs = deepl.DocumentJobs(service.limits.uploads)
-    for routes in (libretranslate, deepl, glossaries, introspection, pages):
+    for routes in (libretranslate, deepl, introspection, pages):
         app.include_router(routes.router)
 
     @app.get("/spec", include_in_schema=False)  # where LibreTranslate has it

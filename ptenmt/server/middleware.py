@@ -19,7 +19,7 @@ from ptenmt.server.schemas import ModelAnswer
 
 logger = logging.getLogger("ptenmt.server.access")
 
-UPLOAD_PATHS = ("/translate_file", "/v2/document")
+_UPLOAD_PATH = "/translate_file"
 _FORM_BYTES = 100_000
 """Of a form without its document."""
 _POLICY = (
@@ -178,7 +178,7 @@ class RequestMiddleware:
 
     def _limited(self, scope: Scope, receive: Receive) -> Receive:
         """Receive the body, limited in size and time; after it, the disconnection of the client."""
-        is_upload = scope["path"].removeprefix(scope["root_path"]) in UPLOAD_PATHS
+        is_upload = scope["path"].removeprefix(scope["root_path"]) == _UPLOAD_PATH
         num_left = 12 * self._limits.characters + 10_000  # in JSON, a character takes at most twelve bytes
         num_left = self._limits.file_bytes + _FORM_BYTES if is_upload else num_left
         seconds = self._limits.body_seconds * (2 if is_upload else 1)
@@ -223,7 +223,7 @@ def _as_seen_by_clients(scope: Scope, prefix: str) -> Scope:
 def error_response(scope: Scope, refusal: Refusal) -> JSONResponse:
     """The response to a refused request, in LibreTranslate's format, or in DeepL's on its routes."""
     path = scope["path"].removeprefix(scope["root_path"])
-    name = "message" if path.startswith(("/v2/", "/v3/")) else "error"
+    name = "message" if path.startswith("/v2/") else "error"
     return JSONResponse({name: refusal.message}, refusal.status, refusal.headers)
 
 

@@ -11,15 +11,6 @@ Source = Annotated[Language, Field(description="Language code, or auto.", exampl
 Target = Annotated[Language, Field(description="Language code.", examples=["en"])]
 
 
-def _split(given: Any) -> Any:
-    """A list of names that may be one text, or several, with commas."""
-    parts = [given] if isinstance(given, str) else given
-    is_list = isinstance(parts, list) and all(isinstance(part, str) for part in parts)
-    return [name for part in parts for name in part.split(",")] if is_list else given
-
-
-Tags = Annotated[tuple[str, ...], BeforeValidator(_split)]
-"""Names of elements, as a list or separated by commas."""
 _TEXT_BY_DEFAULT = BeforeValidator(lambda given: given or "text")
 
 
@@ -66,17 +57,13 @@ class DeepLRequest(TranslateRequest):
     source: Annotated[Source, BeforeValidator(lambda given: given or "auto")] = Field(
         "auto", validation_alias="source_lang"
     )
-    format: Annotated[Literal["text", "html", "xml"], _TEXT_BY_DEFAULT] = Field(  # type: ignore[assignment]
+    format: Annotated[Literal["text", "html"], _TEXT_BY_DEFAULT] = Field(
         "text", validation_alias="tag_handling"
     )
     glossary: str | None = Field("", validation_alias="glossary_id", description="Name of a glossary.")
     split_sentences: Annotated[Literal["0", "1", "nonewlines"], BeforeValidator(_switch)] = Field(
         "1", description="0: only at line breaks; nonewlines: not at line breaks."
     )
-    ignore_tags: Tags = Field((), description="XML elements that are not translated.")
-    splitting_tags: Tags = Field((), description="XML elements that separate sentences.")
-    non_splitting_tags: Tags = Field((), description="XML elements that separate no sentences.")
-    outline_detection: bool = Field(True, description="Whether other XML elements may separate sentences.")
     formality: str | None = Field(None, description="Refused, unless it is default or begins with prefer_.")
     model_type: str | None = Field(None, description="Refused if it is quality_optimized.")
     style_id: str | None = Field(None, description="Refused.")
@@ -94,53 +81,6 @@ class FileRequest(WithKey, WithGlossary):
 
     source: Source
     target: Target
-
-
-class DeepLFileRequest(FileRequest):
-    """The fields sent with a document, in DeepL's names."""
-
-    target: Target = Field(validation_alias="target_lang")
-    source: Annotated[Source, BeforeValidator(lambda given: given or "auto")] = Field(
-        "auto", validation_alias="source_lang"
-    )
-    glossary: str | None = Field("", validation_alias="glossary_id", description="Name of a glossary.")
-    filename: str = Field("", description="Its name; default: that of the file.")
-    output_format: str = Field("", description="Refused, unless it is that of the document.")
-
-
-class DocumentRequest(WithKey):
-    """Which document."""
-
-    document_key: str
-
-
-class DictionaryRequest(WithKey):
-    """The terms of a glossary for two languages."""
-
-    source: Language = Field(validation_alias="source_lang")
-    target: Language = Field(validation_alias="target_lang")
-    entries: str = Field("", description="A term and its translation in each line.")
-    entries_format: Literal["tsv", "csv"] = "tsv"
-
-
-class GlossaryRequest(DictionaryRequest):
-    """A glossary of two languages."""
-
-    name: str = Field(min_length=1, max_length=1024)
-
-
-class GlossaryChanges(WithKey):
-    """A glossary of several pairs of languages, or what to change in it."""
-
-    name: str | None = Field(None, min_length=1, max_length=1024)
-    dictionaries: list[DictionaryRequest] = []
-
-
-class MultilingualRequest(GlossaryChanges):
-    """A glossary of several pairs of languages."""
-
-    name: str = Field(min_length=1, max_length=1024)
-    dictionaries: list[DictionaryRequest] = Field(min_length=1)
 
 
 class SentenceRequest(WithKey):
@@ -307,7 +247,6 @@ _ERRORS = {
     400: "Invalid request",
     403: "Missing or unknown key",
     404: "Not found",
-    456: "Too many glossaries",
     408: "The request came too slowly",
     413: "The request is too large",
     429: "Too many requests with this key; see Retry-After",

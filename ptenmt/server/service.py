@@ -7,7 +7,6 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import Annotated, Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -27,7 +26,6 @@ from ptenmt.server.coalescing_engine import (
     SearchCache,
     SentenceQueue,
 )
-from ptenmt.server.glossaries import Glossaries, StoredGlossary
 from ptenmt.server.limits import CLIENT_GONE, METRICS, Keys, Limits, Refusal, shutting_down
 from ptenmt.server.middleware import Metrics
 from ptenmt.server.models import Direction, Model, Models, Route
@@ -72,12 +70,11 @@ class RequestModels:
         route: Route,
         texts: Sequence[Sequence[Fragment]],
         *,
-        glossary: StoredGlossary | None = None,
+        glossary: Glossary | None = None,
         max_sentences: int | None = None,
         count: int = 1,
         with_confidence: bool = False,
         split_sentences: bool = True,
-        on_progress: Callable[[int], None] = lambda _num_bytes: None,
     ) -> tuple[list[Translation], list[list[list[Fragment]]]]:
         """Translate texts by a route, each with ``count`` - 1 alternatives; two models have no confidence.
 
@@ -88,16 +85,14 @@ class RequestModels:
         self._metrics.characters.labels(route[0].name).inc(sum(len(text_of(text)) for text in texts))
         if earlier and glossary:
             raise Refusal("a glossary needs a model of both languages, and here two models are chained")
-        terms = glossary.dictionary((route[0].source, route[0].target)) if glossary else None
         detected: list[str | None] = []
         for translator in earlier:
             between = translator.translate(map(text_of, texts), max_sentences=max_sentences)
             texts = [best for best, *_ in move_markup(translator, between, texts)]
             detected = [translation.detected for translation in between]
         beam_size = max(last.config.decoding.beam_size, count)
-        last = last.with_glossary(terms).with_options(num_hypotheses=count, beam_size=beam_size)
-        sources = map(text_of, texts)
-        buffers = last.translate_buffers(sources, max_sentences=max_sentences, on_progress=on_progress)
+        last = last.with_glossary(glossary).with_options(num_hypotheses=count, beam_size=beam_size)
+        buffers = last.translate_buffers(map(text_of, texts), max_sentences=max_sentences)
         translations = list(chain(*buffers))
         moved = move_markup(last, translations, texts)
         if with_confidence and not earlier:
@@ -121,7 +116,6 @@ class Service:
         *,
         threads: int,
         glossaries: Mapping[str, Glossary] | None = None,
-        glossary_folder: Path | None = None,
         cache_bytes: float = 0,
     ) -> None:
         self.models, self.limits, self.metrics, self.keys = models, limits, Metrics(), keys
@@ -129,7 +123,7 @@ class Service:
         # Uploads whose key is known only once the form is read must not occupy the places of the others.
         self.uploads = asyncio.Semaphore(limits.uploads)
         self.uploads_without_key = asyncio.Semaphore(min(limits.uploads, MAX_WITHOUT_KEY))
-        self.glossaries = Glossaries(glossaries or {}, list(models.directions), glossary_folder)
+        self._glossaries = dict(glossaries or {})
         self._queue = SentenceQueue(
             threads=threads,
             max_waiting=limits.queue,
@@ -166,9 +160,8 @@ class Service:
         Raises:
             Refusal: The queue is full, the server is shutting down, or ``work`` raised a ``ConfigError``.
         """
-        queued = QueuedRequest(
-            self._queue, _DOCUMENT_SENTENCES if is_document else None, self.client(request)
-        )
+        client = getattr(request.state, "key", "") or client_address(request)
+        queued = QueuedRequest(self._queue, _DOCUMENT_SENTENCES if is_document else None, client)
 
         def in_turn() -> _Result:
             with self._queue.turns:
@@ -188,13 +181,12 @@ class Service:
         finally:
             queued.cancel()
 
-    def client(self, request: Request) -> str:
-        """Who sends a request: the owner of its key, or an address."""
-        return getattr(request.state, "key", "") or client_address(request)
-
-    def glossary(self, request: Request, name: str | None) -> StoredGlossary | None:
+    def glossary(self, name: str | None) -> Glossary | None:
         """The glossary with a name, none for an empty one; refuses an unknown name."""
-        return self.glossaries.find(name, request.state.key, status=400) if name else None
+        if name and name not in self._glossaries:
+            known = ", ".join(self._glossaries) or "none"
+            raise Refusal(f"there is no glossary {name[:100]}; this server has: {known}")
+        return self._glossaries[name] if name else None
 
     async def in_document_thread(self, work: Callable[..., _Result], *arguments: Any) -> _Result:
         """Call a function of a document in one of a few threads; a cancelled caller does not wait for it."""

@@ -104,6 +104,12 @@ def test_a_mistyped_command_line_is_one_error_line_and_exits_with_2(
     assert answer.stdout == ""
 
 
+@pytest.mark.parametrize("command", cli.REMOVED_COMMANDS)
+def test_a_removed_command_says_in_one_line_what_to_do_instead(ptenmt, command: str) -> None:
+    (line,) = ptenmt(command, "--config", "x", code=1).stderr.splitlines()
+    assert line == f"error: ptenmt {command} was removed: {cli.REMOVED_COMMANDS[command]}"
+
+
 def test_no_command_shows_the_help(ptenmt) -> None:
     answer = ptenmt(code=2)
     assert "Usage:" in plain(answer.stdout + answer.stderr)

@@ -5,7 +5,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from ptenmt.cli.charts import bar, heat_map_lines, line_plot_lines, show
+from ptenmt.cli.charts import bar, heat_map_lines, plot_table, show
 from ptenmt.cli.console import Screen
 from ptenmt.inspection.figures import Bars, HeatMap, Line, LinePlot, Table
 
@@ -22,10 +22,6 @@ def plain(lines: list[Text]) -> list[str]:
 
 def curve(y: list[float], name: str = "", x: list[float] | None = None) -> Line:
     return Line(name=name, x=np.array(range(len(y)) if x is None else x, float), y=np.array(y))
-
-
-def plot(*lines: Line) -> LinePlot:
-    return LinePlot(title="plot", x_name="steps", y_name="", lines=lines)
 
 
 def test_without_colours_shades_stand_for_numbers() -> None:
@@ -122,46 +118,13 @@ def test_paired_columns_are_thinned_together() -> None:
     assert lines[4].split() == ["0", "121"]
 
 
-def test_a_line_goes_where_its_points_are() -> None:
-    lines = plain(line_plot_lines(plot(curve([0.0, 1.0])), 40, has_colours=False))
-    assert lines[0] == "plot"
-    assert len(lines) == 1 + 12 + 2
-    assert lines[1].startswith("    1 ┤")
-    assert lines[1][-1] not in " ┤"  # the end of a rising line: at the top right
-    assert len(lines[1]) == 40
-    assert lines[12].startswith("    0 ┤")
-    assert lines[12][7] != " "  # its beginning: at the bottom left
-    assert lines[-1] == "       0" + "steps".center(31) + "1"
-    assert lines[-2] == "      └" + "─" * 33
-
-
-def test_a_gap_where_there_is_no_number() -> None:
-    whole = plain(line_plot_lines(plot(curve([1.0, 1.0, 1.0, 1.0, 0.0])), 40, has_colours=False))
-    gap = plain(line_plot_lines(plot(curve([1.0, np.nan, np.nan, 1.0, 0.0])), 40, has_colours=False))
-    assert " " not in whole[1][7:30]
-    assert gap[1][7] != " "
-    assert gap[1][9:28].strip() == ""
-    from_zero = plain(line_plot_lines(plot(curve([0.0, 0.0018])), 40, has_colours=False))
-    assert [line.partition(" ┤")[0].strip() for line in from_zero if "┤" in line][::2] == ["0.0018", "0"]
-    nothing = line_plot_lines(plot(curve([np.nan])), 40, has_colours=False)
-    assert plain(nothing) == ["plot", "no points"]
-
-
-def test_a_level_line_and_a_single_point_are_drawn() -> None:
-    for line in (curve([2.0, 2.0, 2.0]), curve([0.0])):
-        lines = plain(line_plot_lines(plot(line), 30, has_colours=False))
-        assert any(set(text) & set(map(chr, range(0x2801, 0x2900))) for text in lines)
-
-
-def test_lines_differ_by_colour_or_else_by_letter() -> None:
-    two = plot(curve([0.0, 1.0], "first"), curve([1.0, 0.0], "second"))
-    lettered = plain(line_plot_lines(two, 40, has_colours=False))
-    assert lettered[1] == "a first   b second"
-    assert (lettered[2][-1], lettered[13][-1]) == ("a", "b")
-    coloured = line_plot_lines(two, 40, has_colours=True)
-    assert coloured[1].plain == "━ first   ━ second"
-    styles = [{str(span.style) for span in line.spans} for line in coloured[2:14]]
-    assert set.union(*styles) == {"cyan", "yellow"}
+def test_a_curve_is_a_table_of_its_course() -> None:
+    lines = [curve([3.0, np.nan, 0.5, 1234.5], "loss", [0.0, 10.0, 20.0, 30.0]), curve([np.nan], "none")]
+    table = plot_table(LinePlot(title="plot", x_name="steps", y_name="nats", lines=lines))
+    assert (table.title, table.header) == ("plot, nats", ("over steps", "first", "lowest", "highest", "last"))
+    assert table.rows == [("loss", "3 at 0", "0.5 at 20", "1,234 at 30", "1,234 at 30")]
+    nothing = plot_table(LinePlot(title="plot", x_name="steps", y_name="", lines=lines[1:]))
+    assert nothing.rows[0][0] == "no points"
 
 
 def test_panels_come_one_below_the_other(capsys: pytest.CaptureFixture[str]) -> None:

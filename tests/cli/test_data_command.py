@@ -50,17 +50,16 @@ def test_tables_have_files_filters_and_examples(ptenmt) -> None:
         assert "near duplicates: examples\nsource  Um!\ntarget  one 1\n" in answer.stdout
 
 
-def test_the_report_is_a_page_markdown_or_json(ptenmt, files: Path) -> None:
-    for name in ("data.html", "data.md", "data.json"):
+def test_the_report_is_a_page_or_json(ptenmt, files: Path) -> None:
+    for name in ("data.html", "data.json"):
         assert ptenmt("data", "--config", "mine.yaml", "--report", name).stderr == f"report: {name}\n"
     page = (files / "data.html").read_text(encoding="utf-8")
     assert "<h1>Training data: 3 of 6 pairs</h1>" in page
     assert '<dd lang="en" dir="auto">&lt;b&gt;four&lt;/b&gt;</dd>' in page
     assert "<h3>second · 1 of 1</h3>" in page
-    markdown = (files / "data.md").read_text(encoding="utf-8")
-    assert "- target: \\<b\\>four\\</b\\>" in markdown
-    ptenmt("data", "--config", "mine.yaml", "--set", "data.reverse=true", "--report", "data.md")
-    assert "pt → en, trained in reverse · " in (files / "data.md").read_text(encoding="utf-8")
+    assert "&lt;b&gt;four&lt;/b&gt;" in (files / "data.html").read_text(encoding="utf-8")
+    ptenmt("data", "--config", "mine.yaml", "--set", "data.reverse=true", "--report", "data.html")
+    assert "pt → en, trained in reverse · " in (files / "data.html").read_text(encoding="utf-8")
     first, second = json.loads((files / "data.json").read_text(encoding="utf-8"))
     assert (first["name"], first["num_read"], second["num_left"]) == ("first", 4, 1)
     assert first["removed"]["over 3 words"] == {"count": 1, "examples": [["a b c d", "<b>four</b>"]]}

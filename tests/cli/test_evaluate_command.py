@@ -106,12 +106,10 @@ def test_a_baseline_the_details_and_the_texts(ptenmt, tmp_path: Path) -> None:
     assert re.match(r"BLEU +\d+\.\d\d +\d+\.\d\d +[+-]\d+\.\d\d +\d\.\d{3} +detokenized: ", against[1])
     assert re.search(r"(?m)^empty translations +0  no text at all$", table)
     assert re.search(r"(?m)^truncated translations +\d+  length limit reached", table)
-    assert re.search(r"(?m)^minimal pairs +\d+/\d\d  ", table)
     assert re.search(r"(?m)^unknown words +0  of \d+ source words", table)
     for title in ("by source length: ", "by word rarity: ", "by split words: "):
         assert table.count(f"\n{title}") == 1
     assert re.search(r"(?m)^0–9 +6 +\d+\.\d +\d+\.\d +\d+\.\d$", table)
-    assert re.search(r"(?m)^accents: avó, avô +\d/3 ", table)
     assert (table.count("\nworst "), table.count("\nbest ")) == (3, 3)
     assert table.count("\nbaseline     the king sings here .") == 6
     names = {"source", *(f"detokenized.{each}" for each in ("hypotheses", "reference", "baseline"))}
@@ -142,44 +140,18 @@ def test_a_baseline_that_is_the_run_itself(ptenmt) -> None:
     assert "\nworst" not in table
 
 
-@pytest.mark.usefixtures("beside")
-def test_a_sweep_reports_the_best_options(ptenmt, tmp_path: Path) -> None:
-    reports = [tmp_path / f"sweep.{form}" for form in ("html", "md", "json")]
-    answer = ptenmt("evaluate", "--sweep", *(word for file in reports for word in ("--report", str(file))))
-    rows = answer.stdout.splitlines()
-    assert rows[0] == "tiny: 6 validation pairs, ctranslate2"
-    assert len(rows[2:15]) == 13
-    assert sum(" best" in row for row in rows[2:15]) == 1
-    assert re.search(r"(?m)^best +--beam-size \d( --set decoding.length_penalty=\d)?", answer.stdout)
-    assert answer.stderr == ""
-    best = json.loads(reports[2].read_text(encoding="utf-8"))["best"]
-    for report in reports[:2]:
-        text = report.read_text(encoding="utf-8")
-        assert "tiny: 6 validation pairs, ctranslate2" in text
-        assert f"--beam-size {best['beam_size']}" in text.replace("\\", "")
-    assert (
-        "settings chosen on the test pairs bias their scores"
-        in ptenmt("evaluate", "--sweep", "--split", "test").stderr
-    )
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--sweep", "--beam-size", "2"], "--sweep and --beam-size cannot be used together"),
-        (["--sweep", "--set", "decoding.length_penalty=0.6"], "--sweep and --set cannot be used together"),
         (["--set", "model.dropout=0"], "--set model.dropout=0: only the section decoding of a trained model"),
         (
             ["--set", "decoding.num_hypotheses=2"],
             "decoding.num_hypotheses=2: one hypothesis per sentence is scored",
         ),
-        (["--sweep", "--hypotheses", "pairs.tsv"], "--sweep and --hypotheses cannot be used together"),
-        (["--sweep", "--comet", "model"], "--sweep and --comet cannot be used together"),
         (
             ["--comet", "model"],
             "COMET needs unbabel-comet, which cannot be imported: No module named 'comet'",
         ),
-        (["--sweep", "--details"], "--sweep and --details cannot be used together"),
         (["--split", "test", "--reference", "pairs.tsv"], "--split and --reference cannot be used together"),
         (["--source", "a", "--source=b"], "--source is given twice"),
         (["--source", "pairs.tsv"], "pairs.tsv: sources cannot be scored without references"),

@@ -65,8 +65,7 @@ def test_each_draws_in_the_terminal_or_into_a_file(ptenmt, tmp_path: Path, view:
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_file_of_another_kind_is_refused_before_any_work(ptenmt, view: str) -> None:
     answer = ptenmt("inspect", view, *VIEWS[view], "-o", "picture.gif", code=1)
-    endings = ".png, .svg, .pdf or .html" if view == "attention" else ".png, .svg or .pdf"
-    assert f"its name must end in {endings}\n" in answer.stderr
+    assert "its name must end in .png, .svg or .pdf\n" in answer.stderr
 
 
 @pytest.mark.usefixtures("beside")
@@ -117,8 +116,8 @@ def test_history(ptenmt) -> None:
     assert titles[:2] == ["Loss, nats per token", "Token accuracy, share of tokens"]
     assert titles[2:] == ["BLEU", "chrF", "Learning rate", "Speed, tokens/s"]
     only = ptenmt("inspect", "history", "--show", "bleu", "--over", "epochs").stdout.splitlines()
-    assert only[:2] == ["BLEU", "━ validation"]
-    assert re.fullmatch(r" +1 +epochs +10", only[-1])
+    assert only[:1] == ["BLEU"]
+    assert re.fullmatch(r"validation +\S+ at 1 +\S+ at \S+ +\S+ at \S+ +\S+ at 10", only[-1])
     os.rename("checkpoints/tiny", "checkpoints/other")
     assert ptenmt("inspect", "history", "--run", "tiny", code=1).stderr.endswith("runs here: other\n")
     (Path("checkpoints/other") / "history.jsonl").unlink()
@@ -133,7 +132,7 @@ def test_histories_of_several_runs(ptenmt) -> None:
     for name in ("run.json", "config.yaml", "history.jsonl"):
         (other / name).write_text((Path("checkpoints/tiny") / name).read_text())
     text = ptenmt("inspect", "history", "--run", "tiny", "--run", "other", "--show", "bleu").stdout
-    assert text.splitlines()[1] == "a tiny, validation   b other, validation"
+    assert [line[:17].strip() for line in text.splitlines()[2:]] == ["tiny, validation", "other, validation"]
 
 
 @pytest.mark.usefixtures("beside")

@@ -47,10 +47,7 @@ def test_attention_is_drawn_into_a_file_by_its_ending(ptenmt, tmp_path: Path):
     assert (answer.stdout, answer.stderr) == ("", f"drawn: {tmp_path / 'all.png'}\n")
     ptenmt("inspect", "attention", TEXT, "-o", str(tmp_path / "one.svg"), "--head", "1", "--quiet")
     assert "<svg" in (tmp_path / "one.svg").read_text()
-    answer = ptenmt("inspect", "attention", TEXT, "-o", str(tmp_path / "page.html"))
-    assert "<!DOCTYPE html>" in (tmp_path / "page.html").read_text()
-    assert answer.stderr == f"written: {tmp_path / 'page.html'}\n"
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["all.png", "one.svg", "page.html"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["all.png", "one.svg"]
 
 
 @pytest.mark.usefixtures("beside")
@@ -62,9 +59,8 @@ def test_attention_is_drawn_into_a_file_by_its_ending(ptenmt, tmp_path: Path):
         (["attention", TEXT, "--head", "first"], "--head first: there is no such head"),
         (["attention", ""], "nothing is left of '' for the model to read"),
         (["attention", TEXT, "--target", " "], "nothing is left of ' ' for the model to read"),
-        (["attention", TEXT, "-o", "a.gif"], "its name must end in .png, .svg, .pdf or .html"),
-        (["attention", TEXT, "-o", "a.html", "--layer", "1"], "a page shows all blocks, layers and heads"),
-        (["attention", TEXT, "-o", "nowhere/a.html"], "cannot write nowhere/a.html"),
+        (["attention", TEXT, "-o", "a.html"], "cannot draw a.html: its name must end in .png, .svg or .pdf"),
+        (["attention", TEXT, "-o", "nowhere/a.svg"], "cannot write nowhere/a.svg"),
         (["attention", TEXT, "--run", "nobody"], "no run in checkpoints/nobody"),
         (["alignment"], "nothing to align\n  give a sentence, or a file of sentences with --input FILE"),
         (

@@ -20,40 +20,38 @@ def scored(empty: Path) -> list[str]:
 def test_each_kind_of_report_has_what_the_table_has(ptenmt, scored: list[str]) -> None:
     table = ptenmt(*scored).stdout
     written = {}
-    for name in ("report.html", "report.md", "report.json"):
+    for name in ("report.html", "report.json"):
         assert ptenmt(*scored, "--report", name).stdout == table
         written[name] = Path(name).read_text(encoding="utf-8")
     bleu = json.loads(written["report.json"])["scores"][0]["value"]
     assert f" {bleu:.2f} " in table
     assert f">{bleu:.2f}</td>" in written["report.html"]
-    assert f"| {bleu:.2f} |" in written["report.md"]
     assert '<mark class="extra">eats</mark>' in written["report.html"]
     assert "&lt;sings&gt;" in written["report.html"]
-    assert "Against theirs.en" in written["report.md"]
+    assert "Against theirs.en" in written["report.html"]
 
 
 def test_reports_that_cannot_be_written_are_refused_before_the_evaluation(ptenmt, scored: list[str]) -> None:
-    names = ["scores.html", "scores.md", "scores.json"]
+    names = ["scores.html", "scores.json"]
     words = [word for name in names for word in ("--report", name)]
-    answer = ptenmt(*scored, *words, "--report", "nowhere/scores.md", code=1)
-    assert "cannot write nowhere/scores.md" in answer.stderr
+    answer = ptenmt(*scored, *words, "--report", "nowhere/scores.html", code=1)
+    assert "cannot write nowhere/scores.html" in answer.stderr
     assert answer.stdout == ""
     assert not any(Path(name).exists() for name in names)
     ptenmt(*scored, *words)
     assert Path(names[0]).read_text().startswith("<!doctype html>")
-    assert Path(names[1]).read_text().startswith("# ours.en")
-    assert json.loads(Path(names[2]).read_text())["name"] == "ours.en"
+    assert json.loads(Path(names[1]).read_text())["name"] == "ours.en"
 
 
 def test_scores_are_printed_before_a_report_is_written(
     ptenmt, scored: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_args: object) -> None:
-        raise OutputError("cannot write scores.md: No space left on device")
+        raise OutputError("cannot write scores.html: No space left on device")
 
     monkeypatch.setattr("ptenmt.cli.evaluate.write_report", full)
-    answer = ptenmt(*scored, "--report", "scores.md", code=1)
-    assert answer.stderr.startswith("error: cannot write scores.md")
+    answer = ptenmt(*scored, "--report", "scores.html", code=1)
+    assert answer.stderr.startswith("error: cannot write scores.html")
     assert "BLEU" in answer.stdout
 
 
@@ -66,7 +64,7 @@ def test_an_unknown_extension_is_refused_before_the_evaluation(
     monkeypatch.setattr("ptenmt.evaluation.evaluate", work)
     answer = ptenmt(*scored, "--report", "scores.pdf", code=1)
     assert answer.stderr == (
-        "error: unknown report format: scores.pdf\n  use one of the extensions .html, .md, .json\n"
+        "error: unknown report format: scores.pdf\n  use one of the extensions .html, .json\n"
     )
     assert not Path("scores.pdf").exists()
 

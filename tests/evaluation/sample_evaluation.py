@@ -12,7 +12,6 @@ from ptenmt.evaluation.error_analysis import (
     EvaluatedSentence,
     WordCoverage,
 )
-from ptenmt.evaluation.minimal_pairs import MinimalPairResult, MinimalPairResults
 from ptenmt.evaluation.systems import SearchFacts
 from ptenmt.evaluation.test_set import PLAIN_TEXT, Hypotheses, TestSet
 from ptenmt.scores import BaselineComparison, Difference
@@ -45,15 +44,6 @@ def evaluation(**changes: Any) -> Evaluation:
     return replace(_EVALUATION, **changes)
 
 
-_MINIMAL_PAIR = MinimalPairResult(
-    phenomenon="accents: avó, avô",
-    sources=("a avó dorme", "o avô dorme"),
-    translations=("the grandmother sleeps", "the grandmother sleeps"),
-    expected=(["grandmother", "grandma"], ["grandfather"]),
-    expected_in_both=["sleeps"],
-    is_correct=(True, False),
-    has_same_input=True,
-)
 _ERROR_ANALYSIS = ErrorAnalysis(
     breakdowns=[
         Breakdown(
@@ -116,7 +106,6 @@ _EVALUATION = Evaluation(
         seconds=3.0,
     ),
     error_analysis=_ERROR_ANALYSIS,
-    minimal_pairs=MinimalPairResults(items=[_MINIMAL_PAIR]),
     sentences=[SENTENCE, EMPTY],
     test_set=TestSet.from_typed(None, [["a dog barks", "yes"]], PLAIN_TEXT),
     output=Hypotheses(texts=[SENTENCE.hypothesis, EMPTY.hypothesis], tokens=None),

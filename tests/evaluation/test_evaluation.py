@@ -94,13 +94,9 @@ def test_it_knows_the_words_of_the_run(evaluation: Evaluation):
     assert sum(band.num_pairs for band in rarity.bands[3:]) == 30  # twelve words in 450 sentences
     assert cut.bands[0].num_pairs == 30
     assert length.bands[0].scores == evaluation.scores
-    assert len(evaluation.minimal_pairs.items) > 30
 
 
-def test_the_engine_and_the_beams_are_a_choice(
-    copied: TrainedRun, evaluation: Evaluation, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(evaluation_module, "translate_minimal_pairs", lambda _: None)
+def test_the_engine_and_the_beams_are_a_choice(copied: TrainedRun, evaluation: Evaluation):
     reference = evaluate(copied.path, load=LoadOptions(engine="keras", overrides=["decoding.beam_size=1"]))
     search = reference.search
     assert (search.engine, search.compute_type, search.beam_size) == ("keras", "float32", 1)
@@ -110,11 +106,8 @@ def test_the_engine_and_the_beams_are_a_choice(
         evaluate(copied.path, load=LoadOptions(overrides=["decoding.beam_size=0"]))
 
 
-def test_a_concurrent_training_changes_nothing(
-    copied: TrainedRun, evaluation: Evaluation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_concurrent_training_changes_nothing(copied: TrainedRun, evaluation: Evaluation, tmp_path: Path):
     """While it is translated, the best model gives way to another one: to an earlier checkpoint."""
-    monkeypatch.setattr(evaluation_module, "translate_minimal_pairs", lambda _: None)
     run = Run(Path(shutil.copytree(copied.path, tmp_path / "copy")))
     best = run.weights_folder / "best.safetensors"
     before, arrays = read_weights(best)

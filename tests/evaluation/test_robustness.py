@@ -11,8 +11,8 @@ from sample_evaluation import evaluation
 from ptenmt.data.augmentation import NOISES
 from ptenmt.errors import ConfigError
 from ptenmt.evaluation import Evaluation, EvaluationFiles, LoadOptions, evaluate
-from ptenmt.evaluation.checks import NoiseScores, noisy_pairs
 from ptenmt.evaluation.report import report_text
+from ptenmt.evaluation.robustness import NoiseScores, noisy_pairs
 from ptenmt.evaluation.tables import evaluation_tables, robustness_table
 
 CLEAN = NoiseScores(
@@ -86,9 +86,8 @@ def test_screen_and_reports_have_the_table() -> None:
         table for table in evaluation_tables(sample, with_details=False) if table.title == "robustness"
     )
     assert table.rows[1][:6] == ("typos", "9", "24.50", "-5.50", "51.00", "+1.00")
-    for form in ("html", "markdown"):
-        assert "Robustness" in report_text(sample, form)
-        assert "-5.50" in report_text(sample, form).replace("\\", "")
+    assert "Robustness" in report_text(sample, "html")
+    assert "-5.50" in report_text(sample, "html")
     facts = json.loads(report_text(sample, "json"))["robustness"]
     assert (facts[1]["noise"], facts[1]["bleu_drop"]) == ("typos", 5.5)
     assert "Robustness" not in report_text(evaluation(), "html")

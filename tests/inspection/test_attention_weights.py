@@ -1,7 +1,5 @@
-"""Attention as pictures and as a page, from the trained model that copies."""
+"""Attention as pictures, from the trained model that copies."""
 
-import base64
-import json
 import re
 from dataclasses import replace
 
@@ -11,11 +9,9 @@ from copy_task import TrainedRun
 
 from ptenmt.errors import ConfigError
 from ptenmt.inspection.attention import (
-    MAX_PAGE_TOKENS,
     AttentionWeights,
     Block,
     Head,
-    attention_page,
     attention_panels,
     attention_weights,
 )
@@ -106,7 +102,6 @@ def test_the_layer_that_aligns_best_is_the_default_of_cross_attention_alone():
     found = replace(made_up(["a"], ["x"], layers=3), alignment_layer=2)
     titles = [attention_panels(found, block=block)[0] for block in ("cross", "self", "encoder")]
     assert [re.findall(r"layer (\d)", title) for title in titles] == [["2"], ["3"], ["3"]]
-    assert data_of(attention_page(found))["alignmentLayer"] == 2
 
 
 @pytest.mark.parametrize(
@@ -139,37 +134,3 @@ def test_the_figure_has_a_panel_per_head_and_tokens_as_labels(inspector: Inspect
     assert len(drawn) == 4
     labels = [label.get_text() for label in drawn[0].get_yticklabels()]
     assert labels == ["[START]", "bala", "hime", "dico", "galo", "[END]"]
-
-
-def data_of(page: str) -> dict[str, object]:
-    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    read: dict[str, object] = json.loads(data)
-    return read
-
-
-def test_a_page_holds_all_weights_and_asks_for_nothing_outside(found: AttentionWeights):
-    page = attention_page(found)
-    data = data_of(page)
-    assert (data["source"], data["target"]) == (found.source_pieces, found.target_pieces)
-    assert (data["heads"], data["note"]) == (4, "")
-    packed = data["weights"]["cross"][0]  # type: ignore[index]
-    read = np.frombuffer(base64.b64decode(packed), "<u2").reshape(4, 5, 6) / 65535
-    np.testing.assert_allclose(read, found.weights["decoder_layer1_block2"], atol=1e-5)
-    addresses = set(re.findall(r"https?://[^\"' ]+", page))
-    assert addresses == {"http://www.w3.org/2000/svg"}, "a name, which is never requested"
-    assert "default-src 'none'" in page
-
-
-def test_a_token_cannot_break_the_page():
-    found = made_up(["</script><script>alert(1)</script>", "@DATA@"], ["<b>"])
-    page = attention_page(found)
-    assert "</script><script>alert" not in page
-    assert (data_of(page)["source"], data_of(page)["target"]) == (found.source_pieces, found.target_pieces)
-
-
-def test_of_a_sentence_that_is_too_long_the_beginning_is_on_the_page():
-    long = [f"s{number}" for number in range(MAX_PAGE_TOKENS + 20)]
-    data = data_of(attention_page(made_up(long, ["x", "y"], layers=1, heads=1)))
-    assert data["source"] == long[:MAX_PAGE_TOKENS]
-    assert data["note"] == "Of the source, the first 100 of 120 tokens are shown."
-    assert len(base64.b64decode(data["weights"]["cross"][0])) == 2 * 2 * MAX_PAGE_TOKENS  # type: ignore[index]

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -201,7 +200,6 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
         origins: Sequence[str] = (),
         load_model: Callable[[], Any] = RandomModel,
         glossaries: Mapping[str, Glossary] | None = None,
-        glossary_folder: Path | None = None,
         pairs: Sequence[str] = ("pt-en",),
         memory: Mapping[str, Any] | None = None,
         prefix: str = "",
@@ -231,7 +229,6 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
             access,
             threads=2,
             glossaries=glossaries,
-            glossary_folder=glossary_folder,
         )
         started = threading.Event()
         app = make_app(service, origins=origins, hosts=hosts, prefix=prefix)

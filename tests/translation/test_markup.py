@@ -13,10 +13,10 @@ from copy_task import TrainedRun
 from lxml import etree
 from scripted import TextEngine
 
+from benchmarks.reliability import random_markup, tagged
 from ptenmt.config import Config, DataConfig, DecodingConfig, TokenizerConfig
 from ptenmt.data.readers import demo_pairs
 from ptenmt.documents.html import Html
-from ptenmt.evaluation.checks import random_markup, tagged
 from ptenmt.tokenizers import START, build_tokenizers
 from ptenmt.tokenizers.words import word_pattern
 from ptenmt.translation import Translator

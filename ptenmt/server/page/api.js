@@ -68,23 +68,14 @@ export function fetchAttention(sentence, translation, languages) {
   return post("v1/attention", { q: sentence, translation, ...languages });
 }
 
-/**
- * @param {(share: number) => void} onProgress - Called with how much is translated, from 0 to 1.
- * @returns {Promise<string>} The path of the translated file on the server.
- */
-export async function translateFile(file, { source, target }, onProgress) {
+/** @returns {Promise<string>} The path of the translated file on the server. */
+export async function translateFile(file, { source, target }) {
   const form = new FormData();
-  Object.entries({ source_lang: source, target_lang: target, file }).forEach((entry) => form.append(...entry));
+  Object.entries({ source, target, file }).forEach((entry) => form.append(...entry));
   // A key in the header is checked before the file is received.
   const headers = hasKey() ? { Authorization: `Bearer ${sessionStorage.getItem(KEY_NAME)}` } : {};
-  const { document_id, document_key } = await answered("v2/document", { method: "POST", headers, body: form });
-  for (let pause = 0.2; ; pause = Math.min(1.5 * pause, 5)) {
-    const { status, progress = 0, message } = await post(`v2/document/${document_id}`, { document_key });
-    if (status === "done") return `download_file/${document_id}`;
-    if (status === "error") throw new ApiError(sayAnswer(message), 0);
-    onProgress(progress);
-    await sleep(pause);
-  }
+  const { translatedFileUrl } = await answered("translate_file", { method: "POST", headers, body: form });
+  return `download_file/${translatedFileUrl.split("/").at(-1)}`;
 }
 
 function post(path, facts, signal) {

@@ -2,7 +2,7 @@
 
 import { translateFile } from "./api.js";
 import { make, makeButton } from "./elements.js";
-import { locale, say } from "./strings.js";
+import { say } from "./strings.js";
 
 export class Files {
   #depth = 0; // how many elements a file is being dragged over
@@ -60,16 +60,12 @@ export class Files {
 
   async #translateOne(file, entry) {
     const line = entry.firstChild;
-    const onProgress = (share) => {
-      const percent = share.toLocaleString(locale, { style: "percent" });
-      line.textContent = say("{name}: {percent} translated …", { name: file.name, percent });
-    };
     line.textContent = say("{name}: translating …", file);
     entry.scrollIntoView({ block: "nearest" });
     try {
       const isKnown = this.formats.some((ending) => file.name.toLowerCase().endsWith(ending));
       if (!isKnown) throw new Error(say("only {formats} can be translated", { formats: this.formats.join(", ") }));
-      const href = await translateFile(file, this.translations.languages, onProgress);
+      const href = await translateFile(file, this.translations.languages);
       line.replaceChildren(`${file.name}: `, make("a", { href, download: "" }, say("download the translation")));
     } catch (error) {
       line.classList.add("error");

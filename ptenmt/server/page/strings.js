@@ -97,7 +97,6 @@ export const PORTUGUESE = {
   "the server answered {status}": "o servidor respondeu {status}",
   "{name}: waiting …": "{name}: em espera …",
   "{name}: translating …": "{name}: tradução em curso …",
-  "{name}: {percent} translated …": "{name}: {percent} traduzido …",
   "download the translation": "obter a tradução",
   "only {formats} can be translated": "só é possível traduzir {formats}",
 };

@@ -2,11 +2,11 @@
 
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request, Response
@@ -15,7 +15,6 @@ from ptenmt.data.text import language_name
 from ptenmt.documents import FORMATS, Document, read_document, translated_name
 from ptenmt.documents.html import Html
 from ptenmt.server import schemas
-from ptenmt.server.glossaries import StoredGlossary
 from ptenmt.server.limits import Refusal
 from ptenmt.server.models import Route
 from ptenmt.server.service import (
@@ -28,11 +27,11 @@ from ptenmt.server.service import (
 )
 from ptenmt.translation import Translation
 from ptenmt.translation.markup import Fragment, text_of
+from ptenmt.translation.safeguards.glossary import Glossary
 
 DOWNLOAD_SECONDS = 20 * 60
 MAX_DOWNLOAD_BYTES = 64_000_000
 router = APIRouter(tags=["LibreTranslate"])
-_File = TypeVar("_File", bound=schemas.FileRequest)
 
 
 @router.post(
@@ -106,26 +105,24 @@ def _texts_of(request: Request, service: Service, body: schemas.DetectRequest) -
     return texts
 
 
+async def translate_texts(
+    request: Request, service: Service, body: schemas.TranslateRequest, *, split_sentences: bool = True
+) -> tuple[list[str], dict[str, list[Any]]]:
+    """The texts, and the fields of the answer with an entry for each text; refuses too many of them."""
+    texts = _texts_of(request, service, body)
+    options = TextOptions(split_sentences, service.glossary(body.glossary))
+    return texts, await service.answer(
+        request, lambda models: _translate(service, models, body, options, texts)
+    )
+
+
 @dataclass(frozen=True)
 class TextOptions:
     """How the texts of a request are translated."""
 
-    xml_roles: Callable[[Any], dict[Any, str]] | None = None
-    """The function for the role of each node of XML; None for HTML."""
-    split_sentences: bool = True
+    split_sentences: bool
     """Whether lines are split into sentences."""
-    glossary: StoredGlossary | None = None
-
-
-async def translate_texts(
-    request: Request, service: Service, body: schemas.TranslateRequest, options: TextOptions = TextOptions()
-) -> tuple[list[str], dict[str, list[Any]]]:
-    """The texts, and the fields of the answer with an entry for each text; refuses too many of them."""
-    texts = _texts_of(request, service, body)
-    options = replace(options, glossary=service.glossary(request, body.glossary))
-    return texts, await service.answer(
-        request, lambda models: _translate(service, models, body, options, texts)
-    )
+    glossary: Glossary | None
 
 
 @dataclass
@@ -184,7 +181,7 @@ def _translate(
     sources: list[str],
 ) -> dict[str, list[Any]]:
     """The fields of the answer, with an entry for each text."""
-    texts = [_read_text(service, body, options, source) for source in sources]
+    texts = [_read_text(service, body, source) for source in sources]
     if body.source == "auto":
         for text in texts:
             text.language = service.detect_source(" ".join(map(text_of, text.parts)), body.target)
@@ -199,10 +196,10 @@ def _translate(
     return _answer(body, texts)
 
 
-def _read_text(service: Service, body: schemas.TranslateRequest, options: TextOptions, source: str) -> _Text:
+def _read_text(service: Service, body: schemas.TranslateRequest, source: str) -> _Text:
     if body.format == "text":
         return _Text(source, None, [[(source, ())]])
-    markup = Html(source, _languages(service, body), roles=options.xml_roles)
+    markup = Html(source, _languages(service, body))
     return _Text(source, markup, markup.texts)
 
 
@@ -271,9 +268,9 @@ class Downloads:
     def __init__(self) -> None:
         self._kept: dict[str, Download] = {}
 
-    def add(self, name: str, content: bytes, token: str = "") -> str:
-        """Keep a document; returns its token, by default a new one."""
-        token = token or secrets.token_urlsafe(32)
+    def add(self, name: str, content: bytes) -> str:
+        """Keep a document; returns its token."""
+        token = secrets.token_urlsafe(32)
         self._kept[token] = Download(name, content, time.monotonic() + DOWNLOAD_SECONDS)
         self._expire()
         return token
@@ -282,10 +279,6 @@ class Downloads:
         """The document of a token; None if it is unknown or expired."""
         self._expire()
         return self._kept.get(token)
-
-    def remove(self, token: str) -> None:
-        """Forget a document."""
-        self._kept.pop(token, None)
 
     def _expire(self) -> None:
         """Drop expired documents, and the oldest while there are too many bytes; the newest stays."""
@@ -305,20 +298,20 @@ class Downloads:
 )
 async def translate_file(request: Request, service: SharedService) -> schemas.FileAnswer:
     """Translate a document, of a format that /frontend/settings lists. Its layout is kept."""
-    async with receiving(request, service, schemas.FileRequest) as (body, name, content):
+    async with _receiving(request, service) as (body, name, content):
         if service.documents.locked():
             raise Refusal("too busy: other documents are being translated", 503, retry_after=10)
         async with service.documents:
-            work = translate_document(request, service, body, name, content)
+            work = _translate_document(request, service, body, name, content)
             translated = await answer_in_time(request, work, service.limits.file_seconds)
     token = request.app.state.downloads.add(translated_name(name, body.target), translated)
     return schemas.FileAnswer(translatedFileUrl=str(request.url_for("download_file", token=token)))
 
 
 @asynccontextmanager
-async def receiving(
-    request: Request, service: Service, model: type[_File]
-) -> AsyncIterator[tuple[_File, str, bytes]]:
+async def _receiving(
+    request: Request, service: Service
+) -> AsyncIterator[tuple[schemas.FileRequest, str, bytes]]:
     """Receive an upload, and keep its place until it is translated; refuses if there is none."""
     key = bearer_token(request)
     if key:
@@ -329,7 +322,7 @@ async def receiving(
         hint = "" if is_authorized else "; send the key as a bearer token"
         raise Refusal(f"too busy: other documents are being received{hint}", 503, retry_after=10)
     async with uploads:
-        body, name, content = await read_upload(request, model, service.limits.file_bytes)
+        body, name, content = await read_upload(request, schemas.FileRequest, service.limits.file_bytes)
         yield service.check(request, body), name, content
 
 
@@ -347,16 +340,11 @@ async def download_file(request: Request, token: str) -> Response:
     return Response(download.content, media_type="application/octet-stream", headers=headers)
 
 
-async def translate_document(
-    request: Request,
-    service: Service,
-    body: schemas.FileRequest,
-    name: str,
-    content: bytes,
-    on_progress: Callable[[int, int], None] = lambda _done, _total: None,
+async def _translate_document(
+    request: Request, service: Service, body: schemas.FileRequest, name: str, content: bytes
 ) -> bytes:
-    """The translation of a document; ``on_progress`` is called with bytes of text, done and in all."""
-    glossary = service.glossary(request, body.glossary)
+    """The translation of a document."""
+    glossary = service.glossary(body.glossary)
     document, texts = await service.in_document_thread(_parse, service, body, name, content)
     service.count_characters(request, sum(map(len, texts)))
     if body.source == "auto":
@@ -366,17 +354,9 @@ async def translate_document(
         route = service.models.route(body.source, body.target)
     if not route:
         return content
-    total, done = sum(len(text.encode()) for text in texts), 0
-
-    def count(num_bytes: int) -> None:
-        nonlocal done
-        done += num_bytes
-        on_progress(done, total)
-
-    on_progress(0, total)
     _, moved = await service.run(
         request,
-        lambda models: models.translate(route, document.texts, glossary=glossary, on_progress=count),
+        lambda models: models.translate(route, document.texts, glossary=glossary),
         is_document=True,
     )
     return await service.in_document_thread(document.with_texts, [best for best, *_ in moved])

@@ -1,37 +1,41 @@
-"""Reliability checks: what must hold of every run's translations, tried on its own test sentences.
+"""Reliability: what must hold of every run's translations, tried on its own test sentences.
 
-The same sentences always give the same cases. Robustness scores the translations of all of them with noise.
+    python benchmarks/reliability.py [--run RUN] [--source FILE --reference FILE]
+
+At most 300 sentences, always with the same cases: entities, glossary terms, tags, loops, capitals, texts
+without words; and for Portuguese to English, sentences with quantities and marks (meaning.tsv) and minimal
+pairs, which differ by an accent or a short word as their translations must (minimal_pairs.tsv). Prints each
+check with its threshold, and with --examples sentences that fail it.
 """
 
+import argparse
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from html import escape
 from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
 from random import Random
+from typing import NamedTuple
 from xml.etree import ElementTree
 
-from ptenmt.data.augmentation import CASES, NOISES, capitalized
-from ptenmt.data.placeholders import PLACEHOLDERS, find_entities, in_notation, mask_pair
+from ptenmt.data.augmentation import capitalized
+from ptenmt.data.placeholders import find_entities, in_notation
 from ptenmt.data.readers import SentencePair
-from ptenmt.data.text import lowers_typed
-from ptenmt.errors import OnProgress
+from ptenmt.evaluation import EvaluationFiles, LoadOptions
 from ptenmt.evaluation.error_analysis import max_repeats
-from ptenmt.evaluation.meaning import meaning_cases
-from ptenmt.evaluation.minimal_pairs import LANGUAGES
-from ptenmt.evaluation.systems import Reliability, System
-from ptenmt.evaluation.test_set import TestSet
+from ptenmt.evaluation.evaluation import EvaluationRequest
 from ptenmt.scores import MetricName, Scorer
-from ptenmt.tokenizers import UNK
 from ptenmt.tokenizers.words import word_pattern
 from ptenmt.translation import Translator
 from ptenmt.translation.markup import Elements, Fragment, move_markup, num_shared, text_of
 from ptenmt.translation.safeguards.glossary import Glossary
 from ptenmt.translation.single_sentence import align
 
+FOLDER = Path(__file__).parent
+LANGUAGES = ("pt", "en")
 _NUM_SENTENCES = 300
-_NUM_EXAMPLES = 3
 _MIN_REPEATS = 3
 """How often in a row a phrase occurs in a loop."""
 _NUM_TERMS = 50
@@ -45,49 +49,77 @@ _WITHOUT_WORDS = (
 )
 _Case = tuple[str, str, bool]
 """A source, its translation, and whether that is as it should be."""
-CLEAN = "no noise"
+_QUOTES = '"“”«»‹›'
 
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """What was tried, how much of it held, and the threshold."""
+    """What was tried, how much of it held, and the least value that is wanted."""
 
     name: str
     num_cases: int
-    num_passed: int | None = None
-    """Cases that are as they should be; None if ``value`` is not their share."""
     value: float
-    """A share; else a difference of scores, or an error."""
     threshold: float
-    """The least value; of an error the most."""
-    is_error: bool = False
-    examples: list[tuple[str, str]] = field(default_factory=list)
-    """Sources and translations that are not as they should be, at most three."""
+    num_passed: int | None = None
+    """Cases that are as they should be; None if ``value`` is a difference of scores."""
+    failed: list[tuple[str, str]] = field(default_factory=list)
+    """Sources and translations that are not as they should be."""
 
-    @property
-    def is_passed(self) -> bool:
-        """Whether the threshold is met."""
-        return self.value <= self.threshold if self.is_error else self.value >= self.threshold
+    def row(self) -> str:
+        """The check as a line of a table in Markdown."""
+        form = "+.2f" if self.num_passed is None else ".1%"
+        passed = "" if self.num_passed is None else f"{self.num_passed:,} of {self.num_cases:,}, "
+        verdict = "ok" if self.value >= self.threshold else "fails"
+        return f"| {self.name} | {self.threshold:{form}} | {passed}{self.value:{form}} | {verdict} |"
 
 
-def run_checks(
-    translator: Translator, test_set: TestSet, reliability: Reliability | None, on_progress: OnProgress
-) -> list[Check]:
-    """Run the checks that have cases, on at most 300 sentences of a test set, whose sources must be known.
+class MeaningCase(NamedTuple):
+    """A sentence, and what has to stand in its translation."""
 
-    Of several references the first counts. ``reliability`` is that of the confidences, for their check.
-    """
-    rows = range(0, len(test_set), -(-len(test_set) // _NUM_SENTENCES))
-    pairs = [((test_set.sources or [])[row], test_set.references_of(row)[0]) for row in rows]
-    checks: list[Check] = []
-    for check in filter(lambda check: check.num_cases, _Cases(translator, pairs).checks()):
-        checks.append(check)
-        on_progress(f"checking {check.name}", len(checks), len(checks) + 1)
-    if reliability is not None:
-        error, count = reliability.calibration_error, reliability.num_sentences
-        ece = Check(name="ECE of confidences", num_cases=count, value=error, threshold=0.05, is_error=True)
-        checks.append(ece)
-    return checks
+    source: str
+    expected: list[list[str]]
+    """Of each list one form, as whole words; ``…`` is any text without quotation marks."""
+
+    def is_kept(self, translation: str) -> bool:
+        """Whether a translation has what is expected, and as many quotation marks as the sentence."""
+        if _num_quotes(translation) != _num_quotes(self.source):
+            return False
+        return all(any(_pattern(form).search(translation) for form in forms) for forms in self.expected)
+
+
+def meaning_cases() -> dict[str, list[MeaningCase]]:
+    """The sentences of meaning.tsv by the name of their check."""
+    cases: dict[str, list[MeaningCase]] = {}
+    for name, source, *expected in _rows("meaning.tsv"):
+        cases.setdefault(name, []).append(MeaningCase(source, [forms.split("|") for forms in expected]))
+    return cases
+
+
+def _rows(name: str) -> list[list[str]]:
+    lines = (FOLDER / name).read_text(encoding="utf-8").splitlines()
+    return [line.split("\t") for line in lines[1:]]
+
+
+def _num_quotes(text: str) -> int:
+    return sum(map(text.count, _QUOTES))
+
+
+def _pattern(form: str) -> re.Pattern[str]:
+    literal = re.escape(form).replace("…", f"[^{_QUOTES}]+")
+    begin = r"(?<!\w)" if form[0].isalnum() else ""
+    end = r"(?!\w)" if form[-1].isalnum() else ""
+    return re.compile(f"{begin}{literal}{end}")
+
+
+def is_correct(translation: str, *expected: str, excluded: str) -> bool:
+    """Whether a translation has one of the expected words of each list, and none of the excluded ones."""
+    text = translation.casefold().replace("’", "'")
+    return all(_has_any(text, words) for words in expected if words) and not _has_any(text, excluded)
+
+
+def _has_any(text: str, words: str) -> bool:
+    """Whether one of the words, which | separates, occurs as a whole; *can* does not occur in *can't*."""
+    return bool(words) and re.search(rf"(?<![\w'])(?:{words})(?![\w'])", text) is not None
 
 
 class _Cases:
@@ -126,6 +158,7 @@ class _Cases:
                     for case, translation in zip(meant, translations, strict=True)
                 )
                 yield _share(name, 0.95, kept)
+            yield _share("minimal pairs", 0.0, self._minimal_pairs())
         translations = self._translate(_WITHOUT_WORDS)
         unchanged = (
             (text, translation, text == translation)
@@ -228,6 +261,14 @@ class _Cases:
         whole = ((text, translation, "Zpart" not in translation) for text, translation, _ in cases)
         yield _share("no terms inside words", 1.0, whole)
 
+    def _minimal_pairs(self) -> Iterator[_Case]:
+        """Pairs of sentences, right if both translations have their own words and none of the other's."""
+        for _, both, one, one_expected, other, other_expected in _rows("minimal_pairs.tsv"):
+            translations = self._translate([one, other])
+            kept = is_correct(translations[0], both, one_expected, excluded=other_expected)
+            kept &= is_correct(translations[1], both, other_expected, excluded=one_expected)
+            yield f"{one} {other}", " ".join(translations), kept
+
     def _loops(self) -> Iterator[_Case]:
         """What provokes loops: single words, known and made up, in brackets; capitals; lists of numbers."""
         words = self._random.sample(self._words, min(_NUM_PROVOKED, len(self._words)))
@@ -259,7 +300,7 @@ def _share(name: str, threshold: float, cases: Iterable[_Case]) -> Check:
         num_passed=num_passed,
         value=num_passed / max(len(cases), 1),
         threshold=threshold,
-        examples=wrong[:_NUM_EXAMPLES],
+        failed=wrong,
     )
 
 
@@ -311,64 +352,29 @@ def _words(text: str) -> list[tuple[int, int]]:
     return [word.span() for word in word_pattern().finditer(text)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class NoiseScores:
-    """The scores of translations of sources with noise, against references with the same noise."""
-
-    noise: str
-    """The option in ``data.augment``; for the row to compare with ``no noise``."""
-    num_changed: int
-    num_pairs: int
-    bleu: float
-    chrf: float
-    bleu_drop: float
-    """By how much BLEU is lower than without noise; negative: it is higher."""
-    chrf_drop: float
-
-
-def score_robustness(system: System, test_set: TestSet, on_progress: OnProgress) -> list[NoiseScores]:
-    """Translate a test set, whose sources must be known, without noise and under each noise.
-
-    All sources are translated as users' text; of several references the first counts. Capitals are left out
-    for a run that lower-cases its input, and placeholders for one whose tokenizers do not know them.
-    """
-    data = test_set.data
-    references = [test_set.references_of(row)[0] for row in range(len(test_set))]
-    pairs = list(zip(test_set.sources or [], references, strict=True))
-    config, tokenizers = system.trained.config, system.trained.tokenizers
-    left_out = set(CASES) if lowers_typed(data) or config.tokenizer.kind == "wordpiece" else set()
-    if UNK in tokenizers.source.encode(PLACEHOLDERS)[0]:
-        left_out.add("placeholders")
-    known = set(pairs)
-
-    def report(noise: str, _activity: str, done: int, total: int) -> None:
-        on_progress(f"with {noise}", done, total)
-
-    results: list[NoiseScores] = []
-    for name in (CLEAN, *(name for name in NOISES if name not in left_out)):
-        noisy = noisy_pairs(name, pairs)
-        typed = TestSet.from_typed([source for source, _ in noisy], [[target for _, target in noisy]], data)
-        hypotheses, _ = system.translate(typed, partial(report, name))
-        values = Scorer("detokenized", typed.references, ("BLEU", "chrF")).values(hypotheses.texts)
-        clean = results[0] if results else None
-        results.append(
-            NoiseScores(
-                noise=name,
-                num_changed=sum(pair not in known for pair in noisy),
-                num_pairs=len(noisy),
-                bleu=values["BLEU"],
-                chrf=values["chrF"],
-                bleu_drop=clean.bleu - values["BLEU"] if clean else 0.0,
-                chrf_drop=clean.chrf - values["chrF"] if clean else 0.0,
-            )
-        )
-    return results
+def main() -> None:
+    """Print the checks of a run, and on demand what fails them."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--run", help="a run; by default the one trained last")
+    parser.add_argument("--source", type=Path, help="sentences instead of the run's own test pairs")
+    parser.add_argument("--reference", type=Path, help="their translations")
+    parser.add_argument("--set", action="append", default=[], help="decoding options")
+    parser.add_argument("--examples", type=int, default=0, help="sentences to show for each check")
+    given = parser.parse_args()
+    files = EvaluationFiles(source=given.source, references=[given.reference] if given.reference else ())
+    request = EvaluationRequest.prepare(given.run, "test", files, LoadOptions(overrides=given.set))
+    test_set = request.test_set
+    rows = range(0, len(test_set), -(-len(test_set) // _NUM_SENTENCES))
+    pairs = [((test_set.sources or [])[row], test_set.references_of(row)[0]) for row in rows]
+    print("| check | wanted | held | |\n| --- | ---: | ---: | --- |")
+    for check in _Cases(request.load().translator, pairs).checks():
+        if check.num_cases:
+            print(check.row(), flush=True)
+            for source, translation in check.failed[: given.examples]:
+                print(f"    {source} → {translation}")
 
 
-def noisy_pairs(name: str, pairs: list[SentencePair]) -> list[SentencePair]:
-    """Return all pairs with one noise, always the same."""
-    if name == "placeholders":  # without those that training puts between words
-        return [mask_pair(*pair) for pair in pairs]
-    if name not in NOISES:
-        return pairs
-    return [NOISES[name](*pair, Random(f"{name} {row}")) for row, pair in enumerate(pairs)]
+if __name__ == "__main__":
+    main()
