@@ -29,7 +29,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -49,7 +49,7 @@ from ptenmt.runs import Choice, Run, find_run
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.translation.batching import shard as find_shard
 from ptenmt.translation.engine import EngineName
-from ptenmt.translation.safeguards.glossary import Glossary
+from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.translator import BUFFER_SIZE, Translator, uses_keras
 
 _INVALID_HINT = "save the file as UTF-8, or write empty lines for such lines with --skip-invalid"
@@ -136,9 +136,9 @@ def translate(
     flags = {"beam_size": beam_size, "num_hypotheses": n_best, "max_length": max_length}
     decoding = options.chosen_decoding(directory.config().decoding, overrides, flags)
     part = None if shard is None else _part(shard, input_file, output_file, skip_invalid=skip_invalid)
-    load = partial(_load, screen, directory, checkpoint, engine, device, threads, decoding, terms)
+    load = partial(_load, screen, directory, checkpoint, engine, device, threads, decoding)
     if output_folder is not None:
-        _translate_documents(screen, context, texts, input_file, output_folder, load, resume=resume)
+        _translate_documents(screen, context, texts, input_file, output_folder, load, terms, resume=resume)
         return
     file = _opened(input_file, skip_invalid=skip_invalid)  # first, to report a missing one at once
     with nullcontext(texts) if texts else file as lines, destination.locked():
@@ -148,7 +148,9 @@ def translate(
         num_best = decoding.num_hypotheses
         job = TranslationJob(
             translator=translator,
+            options=decoding,
             weights=trained.info.checksum,
+            glossary=terms,
             prefix=prefix,
             alternatives=alternatives or 0,
             raw=raw,
@@ -174,6 +176,7 @@ def _translate_documents(
     input_file: Path | None,
     folder: Path,
     load: Callable[[], tuple[TrainedModel, Translator]],
+    glossary: Glossary | None,
     *,
     resume: bool,
 ) -> None:
@@ -184,7 +187,12 @@ def _translate_documents(
 
     def load_job() -> TranslationJob:
         trained, translator = load()
-        return TranslationJob(translator=translator, weights=trained.info.checksum)
+        return TranslationJob(
+            translator=translator,
+            options=translator.config.decoding,
+            weights=trained.info.checksum,
+            glossary=glossary,
+        )
 
     command = options.resume_command(context, add="--resume")
     translate_documents(screen, documents, folder, load_job, command, resume=resume)
@@ -222,14 +230,12 @@ def _load(
     device: str,
     threads: int | None,
     decoding: DecodingConfig,
-    glossary: Glossary | None = None,
 ) -> tuple[TrainedModel, Translator]:
     """Load a run to translate, as the options say."""
     trained = TrainedModel.load(run, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
     if uses_keras(engine, trained.config):
         load_tensorflow(screen)
-    translator = Translator.from_trained_model(trained, engine, device=device, threads=threads)
-    return trained, translator.with_glossary(glossary).with_options(**asdict(decoding))
+    return trained, Translator.from_trained_model(trained, engine, decoding, device=device, threads=threads)
 
 
 def _translate_lines(

@@ -17,11 +17,13 @@ import typer
 from ptenmt._version import __version__
 from ptenmt.atomic_files import json_text, output_errors
 from ptenmt.cli.console import Screen, counted, duration, standard_output
+from ptenmt.config import DecodingConfig
 from ptenmt.data.readers import Lines
 from ptenmt.data.text import language_name
 from ptenmt.errors import ConfigError, OutputError, PtenmtError
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.batching import MAX_BUFFER_CHARACTERS
+from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.resumable_output import (
     OutputChunk,
     ResumableOutput,
@@ -83,7 +85,9 @@ class TranslationJob:
     """A translator with the options of the command line."""
 
     translator: Translator
+    options: DecodingConfig
     weights: str
+    glossary: Glossary | None = None
     prefix: str = ""
     alternatives: int = 0
     """If above 0: how many next tokens after the prefix to show with their completions."""
@@ -107,6 +111,8 @@ class TranslationJob:
             return self._with_alternatives(texts, on_done)
         return self.translator.translate_buffers(
             texts,
+            self.options,
+            glossary=self.glossary,
             prefix=self.prefix,
             with_scores=self.as_json or self.num_rows > 0,
             on_done=on_done,
@@ -172,7 +178,7 @@ class TranslationJob:
 
     def facts(self) -> dict[str, Any]:
         """Facts that the translations depend on, besides the texts."""
-        translator, glossary = self.translator, self.translator.glossary
+        translator, glossary = self.translator, self.glossary
         own = ("weights", "prefix", "alternatives", "raw", "as_json")
         return {
             "ptenmt": __version__,
@@ -182,7 +188,7 @@ class TranslationJob:
             "engine": translator.engine.identity,
             "glossary": "" if glossary is None else glossary.checksum,
             "calibration": str(translator.calibration() if self.as_json else None),
-            **asdict(translator.config.decoding),
+            **asdict(self.options),
         }
 
 

@@ -12,7 +12,7 @@ from functools import cache, partial
 from random import Random
 
 from ptenmt.config import AugmentConfig, DataConfig
-from ptenmt.data.placeholders import PLACEHOLDERS, mask, mask_pair, unmask
+from ptenmt.data.kept_parts import PLACEHOLDERS, mask, mask_pair, unmask
 from ptenmt.data.readers import SentencePair
 from ptenmt.tokenizers.words import word_pattern
 

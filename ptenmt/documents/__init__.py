@@ -18,6 +18,7 @@ from ptenmt.documents.text import Parsed, Subtitles, plain_text, web_vtt
 from ptenmt.documents.xliff import Xliff
 from ptenmt.errors import DocumentError
 from ptenmt.translation import Translator
+from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.markup import Fragment, move_markup, text_of
 
 _TEXT_FORMATS: dict[str, Callable[[str], Parsed]] = {
@@ -111,7 +112,11 @@ def read_document(
 
 
 def translate_document(
-    translator: Translator, name: str, content: bytes, on_progress: Callable[[int, int], None]
+    translator: Translator,
+    name: str,
+    content: bytes,
+    on_progress: Callable[[int, int], None],
+    glossary: Glossary | None = None,
 ) -> bytes:
     """Translate a document of a format that its name tells; its layout stays.
 
@@ -128,7 +133,7 @@ def translate_document(
         done += num_bytes
         on_progress(min(done, total), total)
 
-    translations = list(chain(*translator.translate_buffers(texts, on_progress=show)))
+    translations = list(chain(*translator.translate_buffers(texts, glossary=glossary, on_progress=show)))
     return document.with_texts([best for best, *_ in move_markup(translator, translations, document.texts)])
 
 

@@ -4,7 +4,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -92,8 +92,9 @@ class System:
             raise ConfigError(
                 f"decoding.num_hypotheses={decoding.num_hypotheses}: one hypothesis per sentence is scored"
             )
-        translator = Translator.from_trained_model(trained, options.engine)
-        return cls(trained=trained, translator=translator.with_options(**asdict(decoding)))
+        return cls(
+            trained=trained, translator=Translator.from_trained_model(trained, options.engine, decoding)
+        )
 
     def translate(self, test_set: TestSet, on_progress: OnProgress) -> tuple[Hypotheses, SearchFacts]:
         """Translate all sources of a test set, which must be known.

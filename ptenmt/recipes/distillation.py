@@ -290,9 +290,10 @@ def _load_teachers(
             if languages == data.languages[::-1]:
                 hint = "data.reverse=true trains the other direction"
             raise RunError(f"{path} does not fit the student: it has {'; '.join(differences)}", hint)
-        translator = Translator.from_trained_model(trained, engine, device=device, threads=threads)
         changes = NO_SAMPLING | {"beam_size": beam_size, "num_hypotheses": beam_size}
-        teacher = Teacher(trained, translator.with_options(**changes))
+        decoding = replace(trained.config.decoding, **changes)
+        translator = Translator.from_trained_model(trained, engine, decoding, device=device, threads=threads)
+        teacher = Teacher(trained, translator)
         teachers[json.dumps(teacher.facts())] = teacher
     return [teachers[facts] for facts in sorted(teachers)]
 

@@ -6,7 +6,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from ptenmt.config import DecodingConfig
@@ -101,11 +101,13 @@ def direction_of_run(
 
     def load() -> Model:
         loaded = TrainedModel.load(trained.run, checkpoint=checkpoint, on_warning=trained.on_warning)
-        translator = Translator.from_trained_model(loaded, "ctranslate2", device=device, threads=threads)
+        translator = Translator.from_trained_model(
+            loaded, "ctranslate2", decoding, device=device, threads=threads
+        )
         vars(loaded).pop("weights", None)  # of a conversion
         engine: Any = translator.engine
         num_bytes = engine.without_files()
-        return Model(translator.with_options(**asdict(decoding)), loaded, _describe(loaded), num_bytes)
+        return Model(translator, loaded, _describe(loaded), num_bytes)
 
     return Direction(*trained.config.data.languages, load, newest)
 

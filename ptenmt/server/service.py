@@ -6,7 +6,6 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 from typing import Annotated, Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -16,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from python_multipart.multipart import parse_options_header
 from starlette.datastructures import UploadFile
 
+from ptenmt.config import DecodingConfig
 from ptenmt.data.text import seems_foreign
 from ptenmt.documents.inline import is_prose
 from ptenmt.errors import ConfigError
@@ -31,8 +31,8 @@ from ptenmt.server.middleware import Metrics
 from ptenmt.server.models import Direction, Model, Models, Route
 from ptenmt.server.schemas import Detection, WithKey
 from ptenmt.translation import Translation, Translator
+from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.markup import Fragment, move_markup, text_of
-from ptenmt.translation.safeguards.glossary import Glossary
 from ptenmt.translation.scoring import with_confidence as translations_with_confidence
 
 MAX_WITHOUT_KEY = 2
@@ -80,20 +80,21 @@ class RequestModels:
 
         Returns the translations, and with their markup the text of each and the texts of its alternatives.
         """
-        splitting = {} if split_sentences else {"split_sentences": False}
-        *earlier, last = (self.translator(direction).with_options(**splitting) for direction in route)
+        *earlier, last = map(self.translator, route)
         self._metrics.characters.labels(route[0].name).inc(sum(len(text_of(text)) for text in texts))
         if earlier and glossary:
             raise Refusal("a glossary needs a model of both languages, and here two models are chained")
         detected: list[str | None] = []
         for translator in earlier:
-            between = translator.translate(map(text_of, texts), max_sentences=max_sentences)
+            options = self._options(translator, split_sentences=split_sentences)
+            between = translator.translate(map(text_of, texts), options, max_sentences=max_sentences)
             texts = [best for best, *_ in move_markup(translator, between, texts)]
             detected = [translation.detected for translation in between]
-        beam_size = max(last.config.decoding.beam_size, count)
-        last = last.with_glossary(glossary).with_options(num_hypotheses=count, beam_size=beam_size)
-        buffers = last.translate_buffers(map(text_of, texts), max_sentences=max_sentences)
-        translations = list(chain(*buffers))
+        options = self._options(last, split_sentences=split_sentences)
+        options = replace(options, num_hypotheses=count, beam_size=max(options.beam_size, count))
+        translations = last.translate(
+            map(text_of, texts), options, glossary=glossary, max_sentences=max_sentences
+        )
         moved = move_markup(last, translations, texts)
         if with_confidence and not earlier:
             translations = translations_with_confidence(self.model(route[-1]).translator, translations)
@@ -103,6 +104,11 @@ class RequestModels:
                 for translation, language in zip(translations, detected, strict=True)
             ]
         return translations, moved
+
+    @staticmethod
+    def _options(translator: Translator, *, split_sentences: bool) -> DecodingConfig:
+        options = translator.config.decoding
+        return replace(options, split_sentences=split_sentences and options.split_sentences)
 
 
 class Service:

@@ -23,8 +23,8 @@ _DECIMALS = 4  # further ones depend on the other sentences of a batch
 class ScoredSentence(NamedTuple):
     """A sentence and its translation, ids from [START] to [END], with the log-probabilities of the latter."""
 
-    source: list[int]
-    target: list[int]
+    source: Sequence[int]
+    target: Sequence[int]
     log_probs: list[float]
 
     @property

@@ -1,7 +1,7 @@
 """Markup, such as bold words and links, moved to the translation of its text by word alignment.
 
-A marked-up text is a list of fragments. Like spans (spans.py), elements are put at the words that are aligned
-to theirs; where an empty element falls, the same vote decides.
+A marked-up text is a list of fragments. Like spans (placement.py), elements are put at the words that are
+aligned to theirs; where an empty element falls, the same vote decides.
 """
 
 import re
@@ -12,10 +12,10 @@ from functools import cache, partial
 from itertools import accumulate, chain, islice, pairwise
 from typing import NamedTuple
 
-from ptenmt.data.placeholders import entity_pattern
+from ptenmt.data.kept_parts import kept_part_pattern
 from ptenmt.tokenizers.words import word_pattern
+from ptenmt.translation.placement import gap_votes, source_text
 from ptenmt.translation.postprocessing import TranslatedSentence, Translation
-from ptenmt.translation.spans import gap_votes, source_text
 from ptenmt.translation.translator import Translator
 from ptenmt.translation.word_alignment import Alignment, matching_words
 
@@ -61,7 +61,7 @@ def _alignments(translator: Translator, sentences: Sequence[TranslatedSentence])
     matrices = translator.engine.attention(sources, [translated.hypothesis.ids for translated in sentences])
     return [
         Alignment(
-            source=source_text(sentence.original, sentence.spans)[0],
+            source=source_text(sentence.original, sentence.spans, lower=sentence.case is not None)[0],
             translation=hypothesis.generated,
             source_tokens=translator.tokenizers.source.pieces(sentence.ids),
             target_tokens=translator.tokenizers.target.pieces(hypothesis.ids[1:]),
@@ -184,7 +184,7 @@ def _moved(fragments: Sequence[Fragment], text: str, alignment: Alignment) -> li
     gaps = _Gaps(elements_of_words, partial(gap_votes, rows, columns, weights))
     placed = {element for elements in elements_of_words for element in elements}
     ends = [end for _, end in source_words]
-    ordinary = {word for word in _words(source) if not entity_pattern().fullmatch(source[slice(*word)])}
+    ordinary = {word for word in _words(source) if not kept_part_pattern().fullmatch(source[slice(*word)])}
     linked = [(row, source_words[column]) for row, column in enumerate(links) if column is not None]
     others = [(row, *word) for row, word in linked if word not in ordinary]  # entities and parts of words
     beside = {begin: row for row, begin, _ in others} | {end: row + 1 for row, _, end in others}
@@ -364,7 +364,7 @@ def num_shared(elements: Elements, other: Elements) -> int:
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    return re.compile(f"{entity_pattern().pattern}|{word_pattern().pattern}")
+    return re.compile(f"{kept_part_pattern().pattern}|{word_pattern().pattern}")
 
 
 def _words(text: str) -> list[tuple[int, int]]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -85,9 +86,10 @@ def _attention(
         Refusal: It, or its translation, is too long.
     """
     translator, text, translation = models.translator(direction), body.q, body.translation
-    source = translator.encoder.single_sentence(text).sentences[0].ids
+    source = list(translator.encoder.single_sentence(text).sentences[0].ids)
+    options = replace(translator.config.decoding, split_sentences=False, safeguards=False)
     if translation is None:
-        best = translator.with_options(split_sentences=False, safeguards=False).translate(text)[0]
+        best = translator.translate(text, options)[0]
         translation, target = best.text, best.ids
     else:
         target = translator.encoder.targets([translation])[0][0]

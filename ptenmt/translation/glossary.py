@@ -6,7 +6,6 @@ import json
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from operator import contains
 from pathlib import Path
 from typing import Self
@@ -14,28 +13,10 @@ from typing import Self
 from ptenmt.data.readers import read_lines
 from ptenmt.errors import DataError
 from ptenmt.tokenizers.words import word_pattern
-from ptenmt.translation.safeguards.protocol import Safeguard
-from ptenmt.translation.sentence import Sentence
-from ptenmt.translation.spans import Span
 
 _HINT = "every line holds a term and its translation, separated by a tab"
-_PLURALS = (
-    ("", "s"),
-    ("", "es"),
-    ("m", "ns"),
-    ("ão", "ões"),
-    ("ão", "ães"),
-    ("ês", "eses"),
-    ("al", "ais"),
-    ("el", "eis"),
-    ("el", "éis"),
-    ("ol", "óis"),
-    ("ul", "uis"),
-    ("il", "is"),
-    ("il", "eis"),
-    ("y", "ies"),
-)
-"""Endings of singular and plural, of Portuguese and English."""
+_PLURALS = (("", "s"), ("", "es"), ("y", "ies"))
+"""Endings of singular and plural of many languages; other forms are terms of their own."""
 
 
 class Glossary:
@@ -109,34 +90,6 @@ class Glossary:
                     end = place + len(forms)
                     yield (words[place].start(), words[end - 1].end()), translation
                     break
-
-
-class Terms(Safeguard):
-    """Finds the terms of a glossary."""
-
-    def __init__(self, glossary: Glossary) -> None:
-        self._glossary = glossary
-
-    def before(self, sentence: Sentence) -> None:
-        """Give a sentence a span for each term, which may contain a number but cuts no entity."""
-        terms: list[Span] = []
-        entities = {(span.begin, span.end): span for span in sentence.spans}
-        for place, target in self._glossary.find(sentence.original):
-            term = Span(
-                *place, "term", sentence.original[slice(*place)], target, is_term=True, is_placed=True
-            )
-            number = entities.get(place)
-            if number is not None and number.kind == "number":
-                # A number that is left to the model cannot become anything else.
-                is_kept = number.source != term.source or target in (term.source, number.target)
-                source = number.source if is_kept else ""
-                entities[place] = replace(number, source=source, target=target, is_term=True)
-            elif (number is None or number.kind == "unknown") and not term.overlaps(
-                span for span in sentence.spans if not term.contains(span)
-            ):
-                terms.append(term)
-        kept = [span for span in entities.values() if not span.overlaps(terms)]
-        sentence.spans = tuple(sorted([*kept, *terms], key=lambda span: span.begin))
 
 
 def _is_mark(sign: str) -> bool:

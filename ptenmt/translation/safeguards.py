@@ -1,0 +1,232 @@
+"""Safeguards: what keeps faults of any model out of its translations, for any languages.
+
+- Kept parts (data/kept_parts.py) and words that the tokenizer cannot spell are carried over, as are terms of
+  a glossary, whose places placement.py finds.
+- A sentence in capitals or Title Case is read in lower case; its translation gets the capitals.
+- A translation that loops, or reaches the length limit, is searched once more.
+- A text in another language is reported; one in the target language stays as it is.
+
+``decoding.safeguards=false`` leaves all this out, except a glossary that a user gave.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from ptenmt.config import Config, DecodingConfig
+from ptenmt.data.augmentation import capitalized
+from ptenmt.data.kept_parts import PLACEHOLDERS, find_kept_parts, without_kept_parts
+from ptenmt.data.text import lowers_typed, seems_foreign
+from ptenmt.tokenizers import END, UNK, TokenizerPair
+from ptenmt.tokenizers.base import script_of
+from ptenmt.tokenizers.words import WordTokenizer, word_pattern
+from ptenmt.translation.engine import Hypothesis
+from ptenmt.translation.glossary import Glossary
+from ptenmt.translation.placement import Span
+from ptenmt.translation.sentence import Case, SegmentedText, Sentence
+
+_WORD_OR_CODE = re.compile(r"\w+(?:[-.]\w+)*")
+"""A kept part that a model without placeholders reads as it was typed."""
+_AMOUNT = re.compile(r"\d[.,]\d")
+_MIN_CAPITALS = 0.8
+"""The share of a sentence's letters, or of its words in Title Case."""
+_MIN_TITLE_WORDS = 4
+_MAX_ACRONYM = 4
+"""Letters without accents; a sentence of acronyms alone is read as it was typed."""
+_LONGEST_PERIOD = 16
+_SHORT_PERIOD = 3
+_MIN_REPEATS = 2
+"""An n-gram of one, two or three tokens is repeated at least twice in a loop; a longer one once."""
+_DIGITS_MAY_REPEAT = 4
+_TIMES_SOURCE = 1.5
+_LENGTH_RATIO = 1.5
+_EXTRA_TOKENS = 10
+_LENGTH_STEP = 16
+"""The most tokens of the second translation: this many times the source's, and some more, in steps, so that
+sentences of similar length share a batch."""
+_LOOP_IN_WORD = re.compile(r"([^\W\d_]{2,8})\1{2}")
+"""Letters three times in a row, such as stototot."""
+
+
+class Safeguards:
+    """The safeguards of a model."""
+
+    def __init__(self, tokenizers: TokenizerPair, config: Config) -> None:
+        self._source, self._target = tokenizers.source, tokenizers.target
+        self._has_placeholders = set(PLACEHOLDERS) <= self._source.characters
+        self._spells_all = isinstance(self._source, WordTokenizer)
+        self._is_cased = not (config.has_lowercase_text or lowers_typed(config.data))
+        self._languages = config.data.languages
+
+    def is_blank(self, text: str, spans: Sequence[Span]) -> bool:
+        """Whether a sentence has nothing to translate: no letter of the source language, and no amount."""
+        rest = without_kept_parts(_without(text, spans))
+        has_letter = any(char.isalpha() and script_of(char) in self._source.scripts for char in rest)
+        return not has_letter and not any(span.is_term for span in spans) and not _AMOUNT.search(rest)
+
+    def spans(self, text: str, glossary: Glossary | None, *, is_guarded: bool = True) -> tuple[Span, ...]:
+        """The terms of a glossary in a sentence, and, if it is guarded, its kept parts, in order.
+
+        A term cuts no kept part, but may contain some.
+        """
+        parts = self._kept_parts(text) if is_guarded else []
+        terms = [] if glossary is None else list(glossary.find(text))
+        terms = [
+            ((begin, end), target)
+            for (begin, end), target in terms
+            if not any(
+                first < end and begin < last and not (begin <= first and last <= end) for first, last in parts
+            )
+        ]
+        spans = [Span(*place, text[slice(*place)], target, is_term=True) for place, target in terms]
+        signs: dict[str, str] = {}
+        free = iter(PLACEHOLDERS if self._has_placeholders else ())
+        for begin, end in parts:
+            part = text[begin:end]
+            if not Span(begin, end, "", "").overlaps(spans):
+                if part not in signs:
+                    signs[part] = next(free, part if _WORD_OR_CODE.fullmatch(part) else "")
+                spans.append(Span(begin, end, signs[part], part))
+        return tuple(sorted(spans, key=lambda span: span.begin))
+
+    def _kept_parts(self, text: str) -> list[tuple[int, int]]:
+        """Where the kept parts of a text begin and end, words that the tokenizer cannot spell among them."""
+        places = [part.span() for part in find_kept_parts(text)]
+        strange = {char for char in set(text) - self._source.characters if char.isalnum()}
+        if strange and not self._spells_all:
+            words = [word for word in re.finditer(r"[\w’'-]+", text) if not strange.isdisjoint(word[0])]
+            encoded = self._source.encode([word[0] for word in words])
+            unspelled = [word.span() for word, ids in zip(words, encoded, strict=True) if UNK in ids]
+            places = sorted(
+                [*unspelled, *(part for part in places if not any(_overlap(part, own) for own in unspelled))]
+            )
+        return places
+
+    def unspelled(self, sentence: Sentence) -> list[str]:
+        """The words of a sentence that the tokenizer cannot spell."""
+        kept = {part[0] for part in find_kept_parts(sentence.original)}
+        return [
+            span.target
+            for span in sentence.spans
+            if not span.is_term and span.target not in kept and any(map(str.isalnum, span.target))
+        ]
+
+    def case_of(self, text: str, spans: Sequence[Span]) -> Case | None:
+        """The unusual capitals of a sentence, if the model knows case."""
+        if not self._is_cased:
+            return None
+        words = [
+            word[0]
+            for word in word_pattern().finditer(_without(text, [span for span in spans if not span.is_term]))
+            if word[0][0].isalpha()
+        ]
+        letters = [letter for word in words for letter in word if letter.isalpha()]
+        has_word = any(word.isupper() and (len(word) > _MAX_ACRONYM or not word.isascii()) for word in words)
+        if has_word and sum(map(str.isupper, letters)) >= _MIN_CAPITALS * len(letters):
+            return "upper"
+        # A short word in the middle shows that these are no names: O Gato Não Tem Tempo.
+        has_short_word = any(len(word) < _MAX_ACRONYM and word.istitle() for word in words[1:-1])
+        num_capitals = sum(word[0].isupper() for word in words)
+        is_title = len(words) >= _MIN_TITLE_WORDS and num_capitals >= _MIN_CAPITALS * len(words)
+        return "title" if is_title and has_short_word else None
+
+    def detect(self, texts: Sequence[str], segmented: Sequence[SegmentedText]) -> list[SegmentedText]:
+        """Segmented texts with the languages of those that are surely not in the source language.
+
+        One in the target language becomes a single blank sentence, unless its translation has a prefix.
+        """
+        source, target = self._languages
+        rows = [
+            row
+            for row, text in enumerate(segmented)
+            if not all(sentence.is_blank for sentence in text.sentences) and seems_foreign(texts[row], source)
+        ]
+        detected = list(segmented)
+        if not rows:
+            return detected
+        from ptenmt.data.language_identification import language_check  # it loads NumPy
+
+        languages = language_check((), None).foreign([texts[row] for row in rows], source)
+        for row, language in zip(rows, languages, strict=True):
+            detected[row] = replace(segmented[row], detected=language)
+            if language == target and not segmented[row].sentences[0].target_prefix:
+                detected[row] = SegmentedText([Sentence(original=texts[row])], detected=language)
+        return detected
+
+    def once_more(
+        self, sentence: Sentence, best: Hypothesis, options: DecodingConfig
+    ) -> tuple[DecodingConfig, int] | None:
+        """How to search once more for the translation of a sentence, if its best hypothesis has a fault.
+
+        Returns the options of the search, and the most tokens of the translation.
+        """
+        loops, is_truncated, _ = self.faults(sentence, best, options)
+        if not (loops or is_truncated):
+            return None
+        # Without repeated bigrams there is no loop, but in long sentences some are usual.
+        length = int(_LENGTH_RATIO * len(sentence.ids)) + _EXTRA_TOKENS + len(sentence.target_prefix)
+        return (
+            replace(options, no_repeat_ngram=2 if loops else 3),
+            _LENGTH_STEP * math.ceil(length / _LENGTH_STEP),
+        )
+
+    def faults(self, sentence: Sentence, best: Hypothesis, options: DecodingConfig) -> tuple[bool, bool, int]:
+        """Whether a hypothesis loops, whether it was truncated, and its length: the less the better."""
+        is_truncated = best.ids[-1] != END and options.max_length is None
+        return self._loops(sentence, best), is_truncated, len(best.ids)
+
+    def _loops(self, sentence: Sentence, hypothesis: Hypothesis) -> bool:
+        may_loop = len(set(pairwise(hypothesis.ids))) < len(hypothesis.ids) - 1
+        repeats = _repeats(self._target.pieces(hypothesis.ids)) if may_loop else 0.0
+        if repeats >= 1 and repeats > _TIMES_SOURCE * _repeats(self._source.pieces(sentence.ids)):
+            return True
+        in_word = _LOOP_IN_WORD.search(hypothesis.generated)
+        return in_word is not None and not _LOOP_IN_WORD.search(sentence.text)
+
+
+def in_case(text: str, case: Case | None) -> str:
+    """A translation in the case of its sentence."""
+    if case == "title":
+        return capitalized(text)
+    return text.upper() if case == "upper" else text
+
+
+def keeps_digits(sentence: Sentence, translation: str) -> bool:
+    """Whether a translation has all digits of a sentence that has no letters."""
+    if any(map(str.isalpha, sentence.original)):
+        return True
+    return sorted(filter(str.isdigit, sentence.original)) == sorted(filter(str.isdigit, translation))
+
+
+def _without(text: str, spans: Sequence[Span]) -> str:
+    """A text with a space in place of each span."""
+    for span in reversed(spans):
+        text = f"{text[: span.begin]} {text[span.end :]}"
+    return text
+
+
+def _overlap(first: tuple[int, int], second: tuple[int, int]) -> bool:
+    return first[0] < second[1] and second[0] < first[1]
+
+
+def _repeats(tokens: Sequence[str]) -> float:
+    """How often an n-gram follows itself, as a multiple of what makes a loop; digits may repeat more."""
+    most = 0.0
+    for ngram, times in repeated_ngrams(tokens, _LONGEST_PERIOD):
+        repeats = times / _MIN_REPEATS if len(ngram) <= _SHORT_PERIOD else times
+        if repeats > most:
+            has_letters = any(map(str.isalpha, "".join(ngram)))
+            most = max(most, repeats if has_letters else repeats / _DIGITS_MAY_REPEAT)
+    return most
+
+
+def repeated_ngrams(tokens: Sequence[str], longest: int) -> Iterator[tuple[Sequence[str], int]]:
+    """Yield the n-grams that follow themselves, up to the longest, and how often so far."""
+    for period in range(1, min(longest, len(tokens) // 2) + 1):
+        num_equal = 0
+        for place, token in enumerate(tokens[period:]):
+            num_equal = num_equal + 1 if token == tokens[place] else 0
+            if num_equal >= period:
+                yield tokens[place : place + period], num_equal // period
