@@ -136,8 +136,7 @@ class BatchQueue:
             yield buffer, _done(buffer, range(len(buffer.texts)))
             sentences = chain(*(text.sentences for text in buffer.segmented))
             waiting = [sentence for sentence in sentences if not sentence.is_done]
-            rivals = chain(*(sentence.rivals.values() for sentence in waiting))
-            for _ in self._submit(buffer, [*waiting, *rivals]):
+            for _ in self._submit(buffer, waiting):
                 yield from self._finished()
             # Finish a single-text buffer before reading the next; do not let blank buffers queue up. The next
             # buffer's seed would also affect threads that have not begun to sample.
@@ -178,15 +177,14 @@ class BatchQueue:
             for sentence, own in zip(batch, hypotheses, strict=True):
                 sentence.hypotheses = own
                 buffer.milliseconds[sentence.row] += 1000 * (self._last - started) / len(batch)
-            if searched := _searched(buffer, batch):
-                reviewed = self._review(searched)
-                for sentence in reviewed:
-                    buffer.segmented[sentence.row].sentences[sentence.number] = sentence
-                done = [sentence for sentence in reviewed if sentence.is_done]
-                self._on_progress(sum(len(sentence.original.encode()) for sentence in done))
-                self._again[buffer] += [sentence for sentence in reviewed if not sentence.is_done]
-                self._submit_again(buffer)
-                yield buffer, _done(buffer, dict.fromkeys(sentence.row for sentence in reviewed))
+            reviewed = self._review(batch)
+            for sentence in reviewed:
+                buffer.segmented[sentence.row].sentences[sentence.number] = sentence
+            done = [sentence for sentence in reviewed if sentence.is_done]
+            self._on_progress(sum(len(sentence.original.encode()) for sentence in done))
+            self._again[buffer] += [sentence for sentence in reviewed if not sentence.is_done]
+            self._submit_again(buffer)
+            yield buffer, _done(buffer, dict.fromkeys(sentence.row for sentence in reviewed))
 
     def _submit_again(self, buffer: Buffer) -> None:
         """Search once more, when the sentences fill a batch or nothing else of their buffer is pending."""
@@ -207,23 +205,10 @@ class BatchQueue:
             search.options,
             target_prefixes=prefixes if any(prefixes) else (),
             with_attention=search.with_attention,
-            with_scores=self._with_scores or search.with_scores,
+            with_scores=self._with_scores,
         )
 
 
 def _done(buffer: Buffer, rows: Iterable[int]) -> list[int]:
     """Those of the rows whose sentences all have accepted hypotheses."""
     return [row for row in rows if all(sentence.is_done for sentence in buffer.segmented[row].sentences)]
-
-
-def _searched(buffer: Buffer, batch: Sequence[Sentence]) -> list[Sentence]:
-    """The sentences of a batch, some of which may be rivals, of which all readings have their hypotheses."""
-    own = {
-        (sentence.row, sentence.number): buffer.segmented[sentence.row].sentences[sentence.number]
-        for sentence in batch
-    }
-    return [
-        sentence
-        for sentence in own.values()
-        if all(reading.hypotheses for reading in (sentence, *sentence.rivals.values()))
-    ]

@@ -2,8 +2,8 @@
 
 The model is trained on sentences. A text is split into sentences (by sentencex of the Wikimedia Foundation);
 a sentence with more tokens than the model has positions is split at a clause boundary near its middle,
-recursively. The cells of a line are sentences of their own. The white space between sentences is kept, so
-that a text keeps its layout, and so is a sentence without a word of the source language.
+recursively. The white space between sentences is kept, so that a text keeps its lines, and so is a sentence
+without a word of the source language.
 """
 
 import re
@@ -24,37 +24,9 @@ from ptenmt.translation.spans import source_text
 
 _ELLIPSIS = re.compile(r"…[\"'”’»)]*\s+(?=[\"'“‘«(]*[A-ZÀ-Þ])")
 """Ends a sentence before a capital; sentencex knows three full stops only."""
-_ABBREVIATION = re.compile(
-    r"\b(?i:sécs?|págs?|caps?|vols?|núm|nr|n|av|aprox|tels?|tlm|ref|máx|mín|r|pp?|cfr?|tab|arts|figs|obs|qtde?|temp|hab|c[óo]d"
-    r"|ed|dep|arq|sta|srs|(?:ex|il)m[oa]s?|(?:prof|sr|dr)as?)\.\s+"
-    r"|\b(?i:exas?|univ|fac|inst|est|lg|pç|resp)\.\s+(?=[a-zà-ÿ])"
-    r"|(?<=\d )(?:uni?|cx|pct|c)\.\s+(?=[a-z])"
-    r"|\b(?i:als?|apt?o?|bl|qd|lt|fls?|docs?|inc|und?|cx|proc|min)\.\s+(?=\d|[A-Za-z](?:[),]|$)|n\.)"
-    r"|(?:^|[.!?…] |\b(?i:o|ao|à|de|do|da|com|por|rei|rainha) |(?<![A-Z] )\b(?i:a|e|em) )"
-    r"(?:D\.\s+|[A-Z]\.\s+(?=[A-ZÀ-Þ][a-zà-ÿ]{2}))"  # D. Maria, J. Silva, not vitamin D
-    r"|\b(?i:seg|ter|qua|qui|sex|s[áa]b|dom)\.\s+(?=(?:a|à|até|e|ou|das|de|(?:encerr|fech)ad\w+)\b|\d)"
-    r"|\b(?i:jan|fev|mar|abr|mai|jun|jul|ago|set|out|nov|dez)\.\s+(?=(?:de )?\d{4})"
-    r"|\b(?:Ltda|Cia|[ad]\.\s?C)\.\s+(?=[a-zà-ÿ(]|Ltda\b)"
-)
-"""Portuguese abbreviations within a sentence, where sentencex ends it."""
+_INITIAL = re.compile(r"\s*[^\W\d_]\.\s+")
 _FENCE = re.compile(r" {0,3}```[^`]*$")
 """The first or last line of a code fence."""
-_ROMAN = "(?:x{1,3}|x{0,3}(?:ix|iv|v?i{1,3}|v))"
-_LABEL = re.compile(
-    rf"(?:\(?(?:[A-Za-z]|(?i:{_ROMAN}))\)|(?:[a-h]|{_ROMAN}|(?=[IVX]{{2}})(?i:{_ROMAN}))\.|[*•]|#{{1,6}}"
-    r"|[IVX]{1,4} [-–—])(?:\s+(?=\S)|\Z)"
-)
-"""Of a list or heading: a), iii), (IV), ii., XII., V -, not D. or V., which begin names and titles."""
-_BAR = re.compile(r"((?<!\S)(?:[·→➔➜⇒]|[-=]>|/\*{1,2}|\*/|<!--|-->)(?!\S)|(?<!\|)\|(?!\|))(?![^()]*\))")
-"""Between cells, not in ``P(a | b)``, or around a comment."""
-_STEP = re.compile(r"(?<!\S)(>)(?!\S)")
-_QUOTED_STEP = re.compile('["”»] > ["“«]')
-_ARROW = re.compile(r"(?<!\S)([»›«‹])(?!\S)")
-_FIELD = re.compile(r"(;)(?=[^\s;])")
-"""Between fields of a table, without a space after it, several in a line."""
-_QUOTATION = re.compile("«.*»|‹.*›", re.DOTALL)
-_COLUMNS = re.compile(r"(\t|\s{3,}|\.{4,}|_{4,})")
-"""With dot leaders, and lines to be written on."""
 _CLAUSE_END = re.compile(r"[,;:.!?…)–—](?=\s)")
 _WHITE_SPACE = re.compile(r"\s+")
 _UNREADABLE = re.compile(r"[\s\ud800-\udfff]")
@@ -188,7 +160,7 @@ class TextEncoder:
         self.encode([sentence for sentence in short if self._has_words(sentence.original)])
 
     def _encode_with_safeguards(self, sentences: Sequence[Sentence]) -> None:
-        """Encode those that may fit, and their rivals, with the spans that safeguards give them.
+        """Encode those that may fit, with the spans that safeguards give them.
 
         Those without words get spans, too, for their numbers. A safeguard may leave a sentence as it is.
         """
@@ -196,21 +168,9 @@ class TextEncoder:
         for sentence in short:
             for safeguard in self._safeguards:
                 safeguard.before(sentence)
-        fitting = [
-            sentence for sentence in short if not sentence.is_blank and self._has_words(sentence.original)
-        ]
-        for sentence in fitting:
-            for safeguard in self._safeguards:
-                rival = safeguard.rival(sentence)
-                if rival is not None:
-                    sentence.rivals[safeguard.name] = rival
-                    sentence.search = sentence.search._replace(with_scores=True)
-        readings = [reading for sentence in fitting for reading in (sentence, *sentence.rivals.values())]
-        self.encode(readings)
-        for sentence in fitting:
-            for name, rival in list(sentence.rivals.items()):
-                if rival.is_blank or not rival.ids:
-                    del sentence.rivals[name]
+        self.encode(
+            [sentence for sentence in short if not sentence.is_blank and self._has_words(sentence.original)]
+        )
 
     def _segmented(
         self,
@@ -239,8 +199,7 @@ class TextEncoder:
         for row, (whole, (_, after)) in enumerate(zip(texts, split, strict=True)):
             sentences = [part for sentence in whole for part in self._fitting(sentence, encode)]
             for number, sentence in enumerate(sentences):
-                for reading in (sentence, *sentence.rivals.values()):
-                    reading.row, reading.number = row, number
+                sentence.row, sentence.number = row, number
             segmented.append(SegmentedText(sentences, after, is_split=len(sentences) > len(whole)))
         return segmented
 
@@ -287,10 +246,7 @@ class TextEncoder:
         lines = _lines(text)
         if not self._options.split_sentences:
             return _with_edges(lines)
-        cells = chain.from_iterable(map(_cells, lines))
-        parts = [part for cell in cells for part in self._sentences_of_line(cell)]
-        sentences, after = _with_edges(parts)
-        return [_without_label(*sentence) for sentence in sentences], after
+        return _with_edges([part for line in lines for part in self._sentences_of_line(line)])
 
     def _sentences_of_line(self, line: str) -> Iterator[str]:
         """The sentences of a line, each with the white space around it."""
@@ -300,15 +256,13 @@ class TextEncoder:
             yield line
             return
         readable = _UNREADABLE.sub(" ", line)
-        within: set[int] = set()
-        if self._source_language == "pt":
-            within = {abbreviation.end() for abbreviation in _ABBREVIATION.finditer(readable)}
         start = end = 0
         for last in [*(ellipsis.end() for ellipsis in _ELLIPSIS.finditer(line)), len(line)]:
             for part in sentencex.segment(self._source_language, readable[end:last]):
                 end += len(part)
-                # No sentence ends inside d.C. or 2.ª.
-                if (part[-1:].isspace() and end not in within) or end == last:
+                # No sentence ends inside d.C. or 2.ª, nor after the initial of D. Maria.
+                is_end = part[-1:].isspace() and not _INITIAL.fullmatch(line, start, end)
+                if is_end or end == last:
                     yield line[start:end]
                     start = end
 
@@ -328,33 +282,6 @@ def _lines(text: str) -> list[str]:
         joined += [*lines[num_done:first], "".join(lines[first : last + 1])]
         num_done = last + 1
     return joined + lines[num_done:]
-
-
-def _cells(line: str) -> list[str]:
-    """What tabs, wide spaces, bars, arrows, several ``>`` or marks of comments separate, and those.
-
-    A ``»`` between spaces is an arrow, as in ``Ficheiro » Guardar``, where no quotation is.
-    """
-    patterns = [_COLUMNS, _BAR]
-    if len(_STEP.findall(line)) + len(_BAR.findall(line)) > 1 or _QUOTED_STEP.search(line):
-        patterns.append(_STEP)
-    if len(_FIELD.findall(line)) > 1:
-        patterns.append(_FIELD)
-    if not _QUOTATION.search(line):
-        patterns.append(_ARROW)
-    separators = re.compile("|".join(pattern.pattern for pattern in patterns))
-    if _FENCE.match(line) or not separators.search(line):
-        return [line]
-    if any(len(entity[0]) > 1 and separators.search(entity[0]) for entity in find_entities(line)):
-        return [line]
-    return [part for part in separators.split(line) if part]
-
-
-def _without_label(before: str, sentence: str) -> tuple[str, str]:
-    """A sentence and what stands before it, its label ``iii)``, bullet or ``#`` included: it is no word."""
-    label = _LABEL.match(sentence)
-    end = label.end() if label else 0
-    return before + sentence[:end], sentence[end:]
 
 
 def _with_edges(parts: Sequence[str]) -> tuple[list[tuple[str, str]], str]:

@@ -19,7 +19,6 @@ class Search(NamedTuple):
 
     options: DecodingConfig
     with_attention: bool = False
-    with_scores: bool = False
     max_length: int | None = None
     """If given, the most tokens of the translation, where the options allow more."""
 
@@ -32,7 +31,7 @@ class Sentence:
     """The sentence as it was typed."""
     search: Search
     before: str = ""
-    """What stands between this sentence and the one before, or the start: white space, a label."""
+    """The white space between this sentence and the one before, or the start."""
     spans: tuple[Span, ...] = ()
     """The parts that the model reads otherwise, or whose translation is known, in order."""
     case: Case | None = None
@@ -49,8 +48,6 @@ class Sentence:
     """Ids that its translation starts with."""
     hypotheses: Sequence[Hypothesis] = ()
     """Best first; empty while the sentence waits for a search."""
-    rivals: "dict[str, Sentence]" = field(default_factory=dict)
-    """The same sentence as the model may also read it, searched at the same time; by safeguard."""
     previous: "Sentence | None" = None
     """If this is another try: the sentence as it was, with its hypotheses."""
     is_done: bool = False

@@ -1,6 +1,6 @@
 """Spans: parts of a sentence that the model reads otherwise, or whose place in the translation matters.
 
-A removed URL, a term of a glossary, an emphasised word are spans. ``source_text`` applies them to the
+A removed URL and a term of a glossary are spans. ``source_text`` applies them to the
 sentence, ``placed`` puts what becomes of them into its translation, at the words that are aligned to them.
 Markup (markup.py) finds the places of empty elements with the same vote.
 """
@@ -64,7 +64,7 @@ class Span:
     @property
     def is_aligned(self) -> bool:
         """Whether its place in the translation is that of the words that are aligned to it."""
-        return self.is_placed or (self.is_removed and self.target is not None)
+        return self.target is not None and (self.is_placed or self.is_removed)
 
     def contains(self, span: "Span") -> bool:
         """Whether another span lies in it."""
@@ -114,9 +114,8 @@ def placed(
     """
     placement = _Placement(words, source, weights)
     for span in spans:
-        if span.target is None:
-            placement.put_in_capitals(span)
-        elif span.is_removed or not placement.replace(span, span.target):
+        assert span.target is not None
+        if span.is_removed or not placement.replace(span, span.target):
             placement.insert(span, span.target)
     return placement.text()
 
@@ -142,12 +141,6 @@ class _Placement:
             if not any(entity.start() < start < entity.end() for entity in entities)
         ]
         """Where something may be inserted: not within an entity."""
-
-    def put_in_capitals(self, span: Span) -> None:
-        """Put the words in capitals that surely belong to a span."""
-        for row, share in enumerate(self._shares(span)):
-            if share >= _SURE_SHARE and row not in self._taken:
-                self._changed[row] = self._changed[row].upper()
 
     def replace(self, span: Span, target: str) -> bool:
         """Put what becomes of a span in place of the words that belong to it; False: there are none."""

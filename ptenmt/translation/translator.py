@@ -254,7 +254,7 @@ class Translator:
 
     def _review(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """Accept the hypotheses of sentences, or return a sentence without, to be searched once more."""
-        self.postprocessor.decode([*sentences, *chain(*(sentence.rivals.values() for sentence in sentences))])
+        self.postprocessor.decode(sentences)
         return [self._reviewed(sentence) for sentence in sentences]
 
     def _reviewed(self, sentence: Sentence) -> Sentence:

@@ -8,15 +8,12 @@ from collections.abc import Sequence
 
 from ptenmt.config import Config
 from ptenmt.tokenizers import TokenizerPair
-from ptenmt.translation.safeguards.abbreviations import Abbreviations
 from ptenmt.translation.safeguards.capitals import Capitals
 from ptenmt.translation.safeguards.entities import Entities
 from ptenmt.translation.safeguards.glossary import Glossary, Terms
 from ptenmt.translation.safeguards.languages import Languages
 from ptenmt.translation.safeguards.loops import Loops
 from ptenmt.translation.safeguards.protocol import Safeguard
-from ptenmt.translation.safeguards.quotes import Brackets, Quotes
-from ptenmt.translation.safeguards.spaces import Spaces
 from ptenmt.translation.safeguards.stand_ins import StandIns
 
 __all__ = ["Safeguard", "safeguards_of"]
@@ -38,10 +35,5 @@ def safeguards_of(
     if glossary is not None:
         safeguards.append(Terms(glossary))
     if config.decoding.safeguards:
-        safeguards += [
-            StandIns(tokenizers.source, config),
-            Abbreviations(config),
-            Capitals(tokenizers.source, config),
-        ]
-        safeguards += [Quotes(tokenizers.source), Brackets(), Spaces()]
+        safeguards += [StandIns(tokenizers.source, config), Capitals(config)]
     return safeguards

@@ -9,7 +9,7 @@ says.
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Literal
@@ -17,11 +17,10 @@ from typing import Literal
 from ptenmt.config import Config
 from ptenmt.data.placeholders import CODE, NUMBER, PLACEHOLDERS, SIZE, entities_in_notation
 from ptenmt.data.text import alphabet
-from ptenmt.tokenizers import Tokenizer
+from ptenmt.tokenizers import UNK, Tokenizer
 from ptenmt.tokenizers.words import WordTokenizer
 from ptenmt.translation.engine import Hypothesis
-from ptenmt.translation.safeguards.capitals import are_acronyms
-from ptenmt.translation.safeguards.protocol import Safeguard, preferred
+from ptenmt.translation.safeguards.protocol import Safeguard
 from ptenmt.translation.safeguards.quantities import quantities
 from ptenmt.translation.sentence import Search, Sentence
 from ptenmt.translation.spans import Span, source_text
@@ -29,9 +28,6 @@ from ptenmt.translation.spans import Span, source_text
 _Kind = Literal["entity", "number", "unknown"]
 """``number``: a number or a code, which models can mostly translate themselves; ``unknown``: a word which the
 model cannot spell."""
-_RIVALS_MARGIN = 0.05
-"""How much more probable, in nats per token, a translation without the entities must be to be preferred
-(benchmarks/reliability.md)."""
 _SPELLED_SIGNS = ("No", "Sm", "Sc", "Sk")
 """Unicode's categories of numerals such as ½, of mathematical signs, of currencies, and of ^."""
 _SHORT_NUMBER = re.compile(r"(?:R\$ ?)?\d{1,4}(?:,\d\d?)?(?: ?[€%]| horas?| [kcm]?m| k?g| m?[lg])?")
@@ -42,6 +38,7 @@ _SCORE = re.compile(r"\d{1,3}(?:[-–]| ?x ?)\d{1,3}(?= [A-ZÀ-Þ])")
 _ACRONYM = re.compile(
     r"(?<![\w.&'’*_-])(?<![A-ZÀ-Þ]{2} )[A-Z]{2,4}(?![\w&'’*-]|\.\w| [A-ZÀ-Þ]{2})"  # not in words in capitals
 )
+_SHORT_WORD = re.compile("[A-Z]{2,4}")
 _ENGLISH_ACRONYMS = {
     **{"EUA": "US", "ONU": "UN", "UE": "EU", "OMS": "WHO", "OTAN": "NATO", "FMI": "IMF", "BCE": "ECB"},
     **{"PIB": "GDP", "IVA": "VAT", "ADN": "DNA", "VIH": "HIV", "SIDA": "AIDS", "URSS": "USSR", "IA": "AI"},
@@ -82,9 +79,7 @@ class Entities(Safeguard):
         self._spelled = _spelled(tokenizer, self._languages)
         self._has_placeholders = config.data.augment.placeholders > 0
         options = config.decoding
-        self._is_sampled = options.is_sampled
         self._n_best = Search(replace(options, num_hypotheses=max(options.num_hypotheses, options.beam_size)))
-        self._greedy = Search(replace(options, beam_size=1, num_hypotheses=1), with_scores=True)
         self._usual = Search(options)
 
     def before(self, sentence: Sentence) -> None:
@@ -169,41 +164,27 @@ class Entities(Safeguard):
         return [
             (*acronym.span(), "entity", known.get(acronym[0], acronym[0]))
             for acronym, ids, is_acronym in zip(
-                found, self._tokenizer.encode(words), are_acronyms(words, self._tokenizer), strict=True
+                found, self._tokenizer.encode(words), _are_acronyms(words, self._tokenizer), strict=True
             )
             if acronym[0] in known or (is_acronym and len(ids) > 1)
         ]
 
-    def rival(self, sentence: Sentence) -> Sentence | None:
-        """The sentence without its entities: one that is neither a number nor a code may disturb the model.
-
-        Not after a target prefix, which may have entities, and not with sampling.
-        """
-        disturbs = any(span.kind != "number" and not span.is_removed for span in _carried_spans(sentence))
-        if not disturbs or sentence.target_prefix or self._is_sampled:
-            return None
-        return _without_entities(sentence, self._greedy)
-
     def after(self, sentence: Sentence) -> Sentence:
-        """The sentence, hypotheses that have its entities first; or its rival; or without, to be searched."""
+        """The sentence, hypotheses that have its entities first; or without, to be searched once more."""
         carried = [span for span in _carried_spans(sentence) if not span.is_removed]
         if not carried:
             return sentence
         text, _ = source_text(sentence.original, sentence.spans)
         satisfied = [hypothesis for hypothesis in sentence.hypotheses if _has_all(text, carried, hypothesis)]
         others = [hypothesis for hypothesis in sentence.hypotheses if hypothesis not in satisfied]
-        rival = sentence.rivals.get(self.name)
         if satisfied:
-            sentence = replace(sentence, hypotheses=[*satisfied, *others])
-            return sentence if rival is None else preferred(rival, sentence, self._usual, _RIVALS_MARGIN)
+            return replace(sentence, hypotheses=[*satisfied, *others])
         best = sentence.hypotheses[0].generated
         if sentence.target_prefix and any(span.target and span.target in best for span in carried):
             return sentence  # it stands in the prefix
         if self._has_placeholders and any(span.source not in PLACEHOLDERS for span in carried):
             return replace(self._masked(sentence), is_retried=True)
-        if rival is None or self._usual.options.beam_size > 1:
-            rival = _without_entities(sentence, self._usual)
-        return replace(rival, is_retried=True)
+        return replace(_without_entities(sentence, self._usual), is_retried=True)
 
     def _masked(self, sentence: Sentence) -> Sentence:
         """The sentence with placeholders for the numbers that were read as typed, while there are any."""
@@ -236,6 +217,17 @@ class Entities(Safeguard):
         return [sentence.original[span.begin : span.end] for span in spans]
 
 
+def _are_acronyms(words: Sequence[str], tokenizer: Tokenizer) -> Iterator[bool]:
+    """Whether words in capitals are acronyms: in lower case no token, of four letters as many as typed."""
+    encoded = zip(
+        words, tokenizer.encode(words), tokenizer.encode([word.lower() for word in words]), strict=True
+    )
+    for word, typed, in_lower in encoded:
+        yield _SHORT_WORD.fullmatch(word) is not None and (
+            UNK in in_lower or (len(in_lower) > 1 and (len(word) < 4 or len(typed) <= len(in_lower)))
+        )
+
+
 def _carried_spans(sentence: Sentence) -> list[Span]:
     return [span for span in sentence.spans if span.is_carried]
 
@@ -251,9 +243,7 @@ def _without_entities(sentence: Sentence, search: Search) -> Sentence:
 
 def _searched_with(sentence: Sentence, spans: Sequence[Span], search: Search) -> Sentence:
     """The sentence with other spans, to be searched."""
-    return replace(
-        sentence, spans=tuple(spans), text="", ids=[], hypotheses=(), search=search, rivals={}, previous=None
-    )
+    return replace(sentence, spans=tuple(spans), text="", ids=[], hypotheses=(), search=search, previous=None)
 
 
 def _spaced_as_typed(sentence: str, entities: Sequence[str], text: str) -> str:

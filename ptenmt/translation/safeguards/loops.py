@@ -35,11 +35,7 @@ class Loops(Safeguard):
         self._limit_depends_on_source = config.decoding.max_length is None
 
     def after(self, sentence: Sentence) -> Sentence:
-        """The better try, or the sentence to be searched once more; rivals with faults are dropped."""
-        if sentence.rivals:
-            rivals = sentence.rivals.items()
-            faultless = {name: rival for name, rival in rivals if not any(self._faults(rival)[:2])}
-            sentence = replace(sentence, rivals=faultless)
+        """The better try, or the sentence to be searched once more."""
         first = sentence.previous
         if first is not None:
             is_worse = self._faults(first) < self._faults(sentence)

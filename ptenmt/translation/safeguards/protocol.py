@@ -1,27 +1,20 @@
 """What a safeguard may do to a sentence on its way."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from ptenmt.translation.engine import mean_log_probability
-from ptenmt.translation.sentence import Search, SegmentedText, Sentence
+from ptenmt.translation.sentence import SegmentedText, Sentence
 from ptenmt.translation.spans import Span
 
 
 class Safeguard:
     """Changes nothing; a safeguard overrides the methods that it needs.
 
-    Texts are read; each sentence goes through ``before`` of all and ``rival`` of all, is searched with its
-    rivals, and goes through ``after`` of all, in the order of ``safeguards_of``. At last its translation goes
-    through ``restore`` of all, gets what becomes of the aligned spans, and goes through ``finish`` of all.
-    ``before`` changes the sentence: it adds spans to those that the sentence has, all of which must be sorted
-    and must not overlap. ``after`` changes none: it returns the sentence, a rival, or a copy.
+    Texts are read; each sentence goes through ``before`` of all, is searched, and goes through ``after`` of
+    all, in the order of ``safeguards_of``. At last its translation goes through ``restore`` of all, gets what
+    becomes of the aligned spans, and goes through ``finish`` of all. ``before`` changes the sentence: it adds
+    spans to those that the sentence has, all of which must be sorted and must not overlap. ``after`` changes
+    none: it returns the sentence or a copy.
     """
-
-    @property
-    def name(self) -> str:
-        """What its rivals are known by."""
-        return type(self).__name__
 
     def read(self, _texts: Sequence[str], segmented: list[SegmentedText]) -> list[SegmentedText]:
         """Texts as they were typed, before they are translated; not lines of a prepared corpus."""
@@ -29,9 +22,6 @@ class Safeguard:
 
     def before(self, sentence: Sentence) -> None:
         """Give a sentence spans: what the model reads otherwise, and what becomes of it."""
-
-    def rival(self, sentence: Sentence) -> Sentence | None:
-        """Another reading of a sentence that has its spans, to be searched at the same time."""
 
     def after(self, sentence: Sentence) -> Sentence:
         """The sentence, or a copy: its hypotheses in another order, or none, to be searched once more."""
@@ -67,26 +57,7 @@ def set_spans(sentence: Sentence, spans: Sequence[Span]) -> None:
 
 
 def in_case_of(typed: str, word: str) -> str:
-    """A word with a capital where another was typed with one; in capitals, too, for the truecasing to see."""
+    """A word with a capital where another was typed with one; in capitals, too."""
     if typed.isupper() and len(typed) > 1:
         return word.upper()
     return word.capitalize() if typed[0].isupper() else word
-
-
-def preferred(rival: Sentence, sentence: Sentence, search: Search, margin: float = 0.0) -> Sentence:
-    """The more probable of both readings: a rival by more than a margin in nats per token.
-
-    A rival was searched greedily; with beam search it is returned without hypotheses, to be searched again.
-    """
-    if probability_of_best(rival) <= probability_of_best(sentence) + margin:
-        return sentence
-    if search.options.beam_size == 1:
-        return rival
-    search = search._replace(with_attention=rival.search.with_attention)
-    return replace(rival, search=search, hypotheses=())
-
-
-def probability_of_best(sentence: Sentence) -> float:
-    """The mean log-probability of the tokens of the best hypothesis."""
-    best = sentence.hypotheses[0]
-    return mean_log_probability(best.ids, best.score, sentence.search.options.length_penalty)
