@@ -15,9 +15,8 @@ for each meaning. The files of tools/quantities/ hold its sentences, phrases and
 - ``(a|b)`` is one of them; ``(a//b)`` is *a* in European and *b* in Brazilian Portuguese.
 - ``=`` as English is the Portuguese text. Features: m, f, mp, fp; PT, BR; x3 for thrice as often.
 
-The output is a function of the arguments alone. With --held-out it has only what is held out otherwise
-(names, towns, nouns and numbers), and a third column: what a right translation must have, alternatives
-separated by ``|``, details by `` ;; ``.
+The output is a function of the arguments alone. With --held-out each sentence has what is held out otherwise:
+a tenth of the names, towns and nouns and an eleventh of the numbers from MIN_HELD_OUT on.
 """
 
 import argparse
@@ -26,7 +25,7 @@ import random
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -40,82 +39,52 @@ MIN_HELD_OUT = 32
 """Days, hours and centuries are shown all."""
 PORTUGUESE, ENGLISH = 0, 1
 
-ARTICLES = {
-    **{"o": "o a os as", "um": "um uma uns umas", "no": "no na nos nas", "do": "do da dos das"},
-    **{"ao": "ao à aos às", "pelo": "pelo pela pelos pelas", "num": "num numa nuns numas"},
-    **{"este": "este esta estes estas", "neste": "neste nesta nestes nestas"},
-    **{"deste": "deste desta destes destas", "esse": "esse essa esses essas"},
-    **{"em": "no na nos nas", "de": "do da dos das", "a": "ao à aos às", "por": "pelo pela pelos pelas"},
-    **{
-        "para": "para_o para_a para_os para_as",
-        "meu": "meu minha meus minhas",
-        "nosso": "nosso nossa nossos nossas",
-    },
-}
+
+def read_table(name: str) -> dict[str, list[str]]:
+    """The rows of a table by their first cell."""
+    lines = (FOLDER / "tables" / f"{name}.tsv").read_text("utf-8").splitlines()
+    return {key: cells for key, *cells in (line.split("\t") for line in lines)}
+
+
+ARTICLES = read_table("articles")
+"""Articles, also with a preposition, by gender and number."""
 PREPOSITIONS = ("em", "de", "a", "por", "para")
 """They stand before names without an article, too."""
 GENDERS = ("m", "f", "mp", "fp")
 
-_UNITS = (
-    "zero um dois três quatro cinco seis sete oito nove dez onze doze treze catorze quinze dezasseis dezassete"
-    " dezoito dezanove"
-).split()
-_TENS = "- - vinte trinta quarenta cinquenta sessenta setenta oitenta noventa".split()
-_HUNDREDS = (
-    "- cento duzentos trezentos quatrocentos quinhentos seiscentos setecentos oitocentos novecentos"
-).split()
-_ENGLISH_UNITS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
-    " seventeen eighteen nineteen"
-).split()
-_ENGLISH_TENS = "- - twenty thirty forty fifty sixty seventy eighty ninety".split()
-_BRAZILIAN = {"dezasseis": "dezesseis", "dezassete": "dezessete", "dezanove": "dezenove"}
-_ROMAN = {
-    **{1000: "M", 900: "CM", 500: "D", 400: "CD", 100: "C", 90: "XC", 50: "L", 40: "XL"},
-    **{10: "X", 9: "IX", 5: "V", 4: "IV", 1: "I"},
-}
+NUMERALS = {int(number): words for number, words in read_table("numerals").items()}
+"""Portuguese masculine and feminine, English, English ordinal; of the numbers that are one word."""
+_ROMAN = "1000 M 900 CM 500 D 400 CD 100 C 90 XC 50 L 40 XL 10 X 9 IX 5 V 4 IV 1 I".split()  # noqa: SIM905
 
 
 def in_words(number: int, is_feminine: bool = False) -> str:
     """A number below a million as European Portuguese says it."""
-    if number < 20:
-        word = _UNITS[number]
-        return {"um": "uma", "dois": "duas"}.get(word, word) if is_feminine else word
-    if number < 100:
-        tens, units = divmod(number, 10)
-        return _TENS[tens] + (f" e {in_words(units, is_feminine)}" if units else "")
-    if number == 100:
-        return "cem"
-    if number < 1000:
-        hundreds, rest = divmod(number, 100)
-        word = _HUNDREDS[hundreds]
-        if is_feminine and hundreds > 1:
-            word = word.removesuffix("os") + "as"
-        return word + (f" e {in_words(rest, is_feminine)}" if rest else "")
     thousands, rest = divmod(number, 1000)
-    word = "mil" if thousands == 1 else f"{in_words(thousands, is_feminine)} mil"
+    if thousands:
+        word = "mil" if thousands == 1 else f"{in_words(thousands, is_feminine)} mil"
+        conjunction = " e " if rest < 100 or rest % 100 == 0 else " "
+        return word + (conjunction + in_words(rest, is_feminine) if rest else "")
+    largest = max(value for value in NUMERALS if value <= number)
+    word, rest = NUMERALS[largest][is_feminine], number - largest
     if not rest:
         return word
-    return word + (" e " if rest < 100 or rest % 100 == 0 else " ") + in_words(rest, is_feminine)
+    return f"{'cento' if largest == 100 else word} e {in_words(rest, is_feminine)}"
 
 
-def in_english_words(number: int) -> str:
-    """A number as English text has it: in words up to a hundred, then in digits."""
+def in_english_words(number: int, column: int = 2) -> str:
+    """A number as English text has it: in words up to a hundred, then in digits; an ordinal of column 3."""
     if number > 100:
         return f"{number:,}"
-    if number == 100:
-        return "one hundred"
-    if number < 20:
-        return _ENGLISH_UNITS[number]
-    tens, units = divmod(number, 10)
-    return _ENGLISH_TENS[tens] + (f"-{_ENGLISH_UNITS[units]}" if units else "")
+    if number in NUMERALS:
+        return NUMERALS[number][column]
+    return f"{NUMERALS[number - number % 10][2]}-{NUMERALS[number % 10][column]}"
 
 
 def roman(number: int) -> str:
     """A number in Roman numerals."""
     numeral = ""
-    for value, sign in _ROMAN.items():
-        count, number = divmod(number, value)
+    for value, sign in zip(_ROMAN[::2], _ROMAN[1::2], strict=True):
+        count, number = divmod(number, int(value))
         numeral += sign * count
     return numeral
 
@@ -171,6 +140,10 @@ class Row(NamedTuple):
     portuguese: Template
     english: Template
     form: str
+    variety: str
+    weight: int
+    is_held_out: bool
+    """If its list is open."""
 
 
 _CHOICE = re.compile(r"\((?:[^(){}|/]|/(?!/)|\{[^{}]*\})*(?:\||//)(?:[^(){}]|\{[^{}]*\})*\)")
@@ -215,58 +188,52 @@ class Grammar:
     """The sections of the files of a folder."""
 
     def __init__(self, folder: Path = FOLDER) -> None:
-        sections: dict[str, list[tuple[Row, str, int, bool]]] = {}
+        sections: dict[str, list[Row]] = {}
         self.open_lists: set[str] = set()
         for path in sorted(folder.glob("*.tsv")):
-            rows: list[tuple[Row, str, int, bool]] = []
+            rows: list[Row] = []
             for line in path.read_text("utf-8").splitlines():
                 if header := re.fullmatch(r"\[(\S+?)( \*)?\]", line):
                     rows = sections.setdefault(header[1], [])
                     if header[2]:
                         self.open_lists.add(header[1])
                 elif line and not line.startswith("#!"):
-                    rows.append(_row(line, str(path)))
-        self._pools = {
-            (name, variety, held_out): [
-                row
-                for row, of_variety, weight, is_held in rows
-                for _ in range(weight)
-                if of_variety in ("", variety) and (name not in self.open_lists or is_held == held_out)
-            ]
-            for name, rows in sections.items()
-            for variety in ("PT", "BR")
-            for held_out in (False, True)
-        }
-        self.kinds = {str(row.portuguese[0]): int(str(row.english[0])) for row, *_ in sections["kinds"]}
-        self._check(sections)
+                    rows.append(_row(line))
+        self.kinds = {str(row.portuguese[0]): int(str(row.english[0])) for row in sections["kinds"]}
+        self._pools: dict[tuple[str, str, bool], list[Row]] = {}
+        for name, rows in sections.items():
+            _check(name, rows, sections)
+            for variety in ("PT", "BR"):
+                pool = [row for row in rows for _ in range(row.weight) if row.variety in ("", variety)]
+                held_out = [row for row in pool if row.is_held_out]
+                others = [row for row in pool if not row.is_held_out]
+                is_open = name in self.open_lists
+                self._pools[name, variety, False] = others if is_open else pool
+                self._pools[name, variety, True] = held_out if is_open and held_out else pool
 
     def rows(self, name: str, variety: str, held_out: bool) -> list[Row]:
         """The rows of a section that a variety has, each as often as its weight says."""
         return self._pools[name, variety, held_out]
 
-    def _check(self, sections: dict[str, list[tuple[Row, str, int, bool]]]) -> None:
-        for name, rows in sections.items():
-            for row, *_ in rows:
-                portuguese = {slot.key: slot for slot in _slots(row.portuguese)}
-                for slot in portuguese.values():
-                    if slot.name not in sections and slot.name not in VALUES:
-                        raise ValueError(f"[{name}] has a slot {slot.key!r} that is no section")
-                missing = {slot.key for slot in _slots(row.english)} - set(portuguese)
-                if missing:
-                    raise ValueError(f"[{name}] has {missing} in English only: {row.portuguese}")
+
+def _check(name: str, rows: list[Row], sections: Collection[str]) -> None:
+    for row in rows:
+        portuguese = {slot.key: slot.name for slot in _slots(row.portuguese)}
+        unknown = {slot for slot in portuguese.values() if slot not in sections and slot not in VALUES}
+        unknown |= {slot.key for slot in _slots(row.english) if slot.key not in portuguese}
+        if unknown:
+            raise ValueError(f"[{name}] {row.portuguese}: no {' and '.join(unknown)}")
 
 
-def _row(line: str, path: str) -> tuple[Row, str, int, bool]:
-    portuguese, tab, rest = line.partition("\t")
-    english, _, features = rest.partition("\t")
-    if not tab:
-        raise ValueError(f"{path}: no tab in {line!r}")
-    found = features.split()
+def _row(line: str) -> Row:
+    portuguese, english, *features = line.split("\t")
+    found = features[0].split() if features else []
     form = next((feature for feature in found if feature in GENDERS), "")
     variety = next((feature for feature in found if feature in ("PT", "BR")), "")
-    weight = next((int(feature[1:]) for feature in found if re.fullmatch(r"x\d+", feature)), 1)
-    row = Row(parse(portuguese), parse(portuguese if english == "=" else english), form)
-    return row, variety, weight, _is_held_out(portuguese)
+    weight = next((int(feature[1:]) for feature in found if feature[0] == "x"), 1)
+    template = parse(portuguese)
+    other = template if english == "=" else parse(english)
+    return Row(template, other, form, variety, weight, _is_held_out(portuguese))
 
 
 def _is_held_out(text: str) -> bool:
@@ -290,8 +257,8 @@ class Writer:
         self.random = random.Random(seed)
         self.held_out = held_out
         self.variety = "PT"
-        self.names: list[str] = []
-        """What the sentence has of open lists, in English."""
+        self.kept: list[str] = []
+        """Names and Roman numerals of the sentence."""
         self.num_held_out = 0
         """Fillers of the sentence that are held out."""
         self._grammar = grammar
@@ -304,13 +271,13 @@ class Writer:
         while True:
             kind = self.random.choices(kinds, weights)[0]
             self.variety = self.random.choice(("PT", "BR"))
-            self.names, self.num_held_out = [], 0
+            self.kept, self.num_held_out = [], 0
             filler = self.filler(kind)
             portuguese = _CONTRACTION.sub(_contracted, filler.portuguese)
-            portuguese = _TWO_POINTS.sub(".", portuguese)
+            portuguese, english = (_TWO_POINTS.sub(".", text) for text in (portuguese, filler.english))
             if portuguese not in seen and (self.num_held_out or not self.held_out):
                 seen.add(portuguese)
-                yield kind, portuguese, filler.english
+                yield kind, portuguese, english
 
     def filler(self, name: str) -> Filler:
         """A row of a section with its slots filled."""
@@ -318,9 +285,9 @@ class Writer:
         scope: dict[str, Filler] = {}
         portuguese = self._render(row.portuguese, scope, PORTUGUESE)
         english = self._render(row.english, scope, ENGLISH)
-        if name in self._grammar.open_lists:
-            self.names.append(english)
-            self.num_held_out += self.held_out
+        if name in self._grammar.open_lists and row.english == row.portuguese:
+            self.num_held_out += row.is_held_out
+            self.kept.append(english)
         form = row.form or next((filler.form for filler in scope.values() if filler.form), "")
         return Filler(portuguese, english, form)
 
@@ -343,29 +310,22 @@ class Writer:
         return number
 
     def _render(self, template: Template, scope: dict[str, Filler], side: int) -> str:
-        return "".join(
-            part
-            if isinstance(part, str)
-            else self._chosen(part, scope, side)
-            if isinstance(part, Choice)
-            else self._in_slot(part, scope, side)
-            for part in template
-        )
-
-    def _chosen(self, choice: Choice, scope: dict[str, Filler], side: int) -> str:
-        if choice.is_variety:
-            return self._render(choice.alternatives[self.variety == "BR"], scope, side)
-        return self._render(self.random.choice(choice.alternatives), scope, side)
+        texts = []
+        for part in template:
+            if isinstance(part, Choice):
+                chance = self.random.randrange(len(part.alternatives))
+                alternative = part.alternatives[self.variety == "BR" if part.is_variety else chance]
+                texts.append(self._render(alternative, scope, side))
+            else:
+                texts.append(part if isinstance(part, str) else self._in_slot(part, scope, side))
+        return "".join(texts)
 
     def _in_slot(self, slot: Slot, scope: dict[str, Filler], side: int) -> str:
         if slot.key not in scope:
-            others = [
-                filler.portuguese for key, filler in scope.items() if key.partition("#")[0] == slot.name
-            ]
+            value = VALUES.get(slot.name)
             for _ in range(20):
-                value = VALUES.get(slot.name)
                 filler = value(self, slot.argument) if value else self.filler(slot.name)
-                if filler.portuguese not in others:
+                if filler not in scope.values():  # {cidade} and {cidade#2} differ
                     break
             scope[slot.key] = filler
         filler = scope[slot.key]
@@ -404,7 +364,7 @@ def _article(article: str, filler: Filler, side: int) -> str:
         return f"{article}{'n' * bool(_AN.match(filler.english))} "
     if not filler.form:
         return f"{article} " if article in PREPOSITIONS else ""
-    form = ARTICLES[article.lower()].split()[GENDERS.index(filler.form)].replace("_", " ")
+    form = ARTICLES[article.lower()][GENDERS.index(filler.form)]
     return f"{form.capitalize() if article[0].isupper() else form} "
 
 
@@ -417,7 +377,7 @@ def _bounds(argument: str) -> tuple[int, int]:
 
 
 def _grouped(writer: Writer, number: int) -> str:
-    """A number in digits; years and their like excepted, groups have a point, sometimes a space or nothing."""
+    """A number in digits; its groups have a point, sometimes a space or nothing."""
     text = f"{number:,}"
     chance = writer.random.random()
     if number < 10_000 and chance < 0.2:
@@ -426,38 +386,23 @@ def _grouped(writer: Writer, number: int) -> str:
     return text.replace(",", separator)
 
 
-def _number_form(number: int) -> str:
-    return "m" if number == 1 else "f"
-
-
 def _n(writer: Writer, argument: str) -> Filler:
     """A count: 1.200, 1,200."""
     number = writer.number(*_bounds(argument))
-    return Filler(_grouped(writer, number), f"{number:,}", _number_form(number))
+    return Filler(_grouped(writer, number), f"{number:,}", "m" if number == 1 else "f")
 
 
 def _id(writer: Writer, argument: str) -> Filler:
     """Digits that both languages write alike."""
     number = writer.number(*_bounds(argument))
-    return Filler(str(number), str(number), _number_form(number))
+    return Filler(str(number), str(number), "m" if number == 1 else "f")
 
 
 def _digits(writer: Writer, argument: str) -> Filler:
     """So many digits, or as the pattern says: 000-000."""
-    pattern = (
-        "0" * int(argument) if argument.isdigit() and int(argument) < 20 and argument[0] != "0" else argument
-    )
+    pattern = "0" * int(argument) if argument in "123456789" else argument
     text = re.sub("0", lambda _: str(writer.random.randint(0, 9)), pattern)
     return Filler(text, text)
-
-
-def _minutes(writer: Writer, argument: str) -> Filler:
-    """Minutes of a clock, of which some are frequent."""
-    if writer.held_out or writer.random.random() < 0.4:
-        number = writer.number(1, 59)
-    else:
-        number = writer.random.choice((5, 10, 15, 15, 20, 25, 30, 30, 30, 35, 40, 45, 45, 50, 55))
-    return Filler(f"{number:02}", f"{number:02}", argument)
 
 
 def _decimal(writer: Writer, argument: str) -> Filler:
@@ -478,8 +423,8 @@ def _in_words(is_feminine: bool) -> Value:
             number -= 0 if writer.held_out else number % 100
         words = in_words(number, is_feminine)
         if writer.variety == "BR":
-            words = re.sub("|".join(_BRAZILIAN), lambda match: _BRAZILIAN[match[0]], words)
-        return Filler(words, in_english_words(number), _number_form(number))
+            words = re.sub(r"deza(sseis|ssete|nove)", r"deze\1", words)
+        return Filler(words, in_english_words(number), "m" if number == 1 else "f")
 
     return value
 
@@ -487,6 +432,7 @@ def _in_words(is_feminine: bool) -> Value:
 def _roman(writer: Writer, argument: str) -> Filler:
     """A Roman numeral on both sides."""
     numeral = roman(writer.random.randint(*_bounds(argument)))
+    writer.kept.append(numeral)
     return Filler(numeral, numeral)
 
 
@@ -506,48 +452,25 @@ def _ordinal(suffix: str) -> Value:
     return value
 
 
-def _year(writer: Writer, argument: str) -> Filler:
-    """A year, mostly of the last two centuries."""
-    if argument:
-        return _id(writer, argument)
-    return _id(writer, writer.random.choice(("1100-1799", "1800-1949", "1950-2035", "1950-2035")))
-
-
 def _count(writer: Writer, argument: str) -> Filler:
     """A number of things, of a list with singulars and plurals: duas páginas, two pages."""
     thing = writer.filler(argument)
     (one, many), (english_one, english_many) = thing.portuguese.split("/"), thing.english.split("/")
     chance = writer.random.random()
-    is_feminine = thing.form == "f"
     if chance < 0.4:
         high = writer.random.choice((12, 99, 999, 2500))
-        number = VALUES["wf" if is_feminine else "w"](writer, f"1-{high}")
+        number = VALUES["wf" if thing.form == "f" else "w"](writer, f"1-{high}")
     elif chance < 0.8:
         number = _n(writer, writer.random.choice(("1-99", "100-9999", "10000-990000")))
     else:
         number = writer.filler("muitos")
-        is_de = number.portuguese.endswith(("ão", "ões", "ares", "enas", "úzia"))
-        return Filler(
-            f"{number.portuguese} {'de ' * is_de}{many}",
-            f"{number.english} {english_many}",
-            "fp" if is_feminine else "mp",
-        )
-    is_one = number.form == "m"
-    form = ("f" if is_feminine else "m") + ("" if is_one else "p")
-    noun, english = (one, english_one) if is_one else (many, english_many)
-    return Filler(f"{number.portuguese} {noun}", f"{number.english} {english}", form)
+    if number.form == "m":
+        return Filler(f"{number.portuguese} {one}", f"{number.english} {english_one}", thing.form)
+    return Filler(f"{number.portuguese} {many}", f"{number.english} {english_many}", f"{thing.form}p")
 
 
 VALUES: dict[str, Value] = {
-    **{
-        "n": _n,
-        "id": _id,
-        "dígitos": _digits,
-        "mm": _minutes,
-        "dec": _decimal,
-        "ano": _year,
-        "conta": _count,
-    },
+    **{"n": _n, "id": _id, "dígitos": _digits, "dec": _decimal, "conta": _count},
     **{"w": _in_words(is_feminine=False), "wf": _in_words(is_feminine=True)},
     **{"rom": _roman, "séc": _century, "ord": _ordinal("º"), "orda": _ordinal("ª")},
 }
@@ -566,15 +489,12 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     writer = Writer(Grammar(), options.seed, options.held_out)
     counts: Counter[str] = Counter()
-    compressed = options.out.suffix == ".gz"
-    with (
-        gzip.open(options.out, "wt", encoding="utf-8")
-        if compressed
-        else options.out.open("w", encoding="utf-8") as out
-    ):
-        for kind, portuguese, english in islice(writer.pairs(), options.number):
-            counts[kind] += 1
-            print(portuguese, english, sep="\t", file=out)
+    lines: list[str] = []
+    for kind, portuguese, english in islice(writer.pairs(), options.number):
+        counts[kind] += 1
+        lines.append(f"{portuguese}\t{english}\n")
+    content = "".join(lines).encode()
+    options.out.write_bytes(gzip.compress(content, mtime=0) if options.out.suffix == ".gz" else content)
     for kind, count in counts.most_common():
         print(f"{count:8,} {kind}")
 
