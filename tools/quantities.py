@@ -205,11 +205,10 @@ class Grammar:
             _check(name, rows, sections)
             for variety in ("PT", "BR"):
                 pool = [row for row in rows for _ in range(row.weight) if row.variety in ("", variety)]
-                held_out = [row for row in pool if row.is_held_out]
-                others = [row for row in pool if not row.is_held_out]
-                is_open = name in self.open_lists
-                self._pools[name, variety, False] = others if is_open else pool
-                self._pools[name, variety, True] = held_out if is_open and held_out else pool
+                for held_out in (False, True):
+                    split = [row for row in pool if row.is_held_out == held_out]
+                    is_split = name in self.open_lists and split
+                    self._pools[name, variety, held_out] = split if is_split else pool
 
     def rows(self, name: str, variety: str, held_out: bool) -> list[Row]:
         """The rows of a section that a variety has, each as often as its weight says."""
@@ -298,7 +297,7 @@ class Writer:
                 digits = self.random.randint(len(str(low)), len(str(high)))
                 first, last = max(low, 10 ** (digits - 1) if digits > 1 else 0), min(high, 10**digits - 1)
                 number = self.random.randint(first, last)
-                if number > 1000 and self.random.random() < 0.3:
+                if number > 1000 and self.random.random() < 0.4:
                     number -= number % 100 if number < 10_000 else number % 1000
             else:
                 number = self.random.randint(low, high)
@@ -415,16 +414,14 @@ def _decimal(writer: Writer, argument: str) -> Filler:
     return Filler(text.translate(str.maketrans(".,", ",.")), text, "f")
 
 
-def _in_words(is_feminine: bool) -> Value:
+def _in_words(is_feminine: bool, english: Callable[[int], str] = in_english_words) -> Value:
     def value(writer: Writer, argument: str) -> Filler:
         """A number in words, in digits in English above a hundred."""
         number = writer.number(*_bounds(argument))
-        if number > 1000 and writer.random.random() < 0.7 and not is_held_out(number - number % 100):
-            number -= 0 if writer.held_out else number % 100
         words = in_words(number, is_feminine)
         if writer.variety == "BR":
             words = re.sub(r"deza(sseis|ssete|nove)", r"deze\1", words)
-        return Filler(words, in_english_words(number), "m" if number == 1 else "f")
+        return Filler(words, english(number), "m" if number == 1 else "f")
 
     return value
 
@@ -471,7 +468,7 @@ def _count(writer: Writer, argument: str) -> Filler:
 
 VALUES: dict[str, Value] = {
     **{"n": _n, "id": _id, "dígitos": _digits, "dec": _decimal, "conta": _count},
-    **{"w": _in_words(is_feminine=False), "wf": _in_words(is_feminine=True)},
+    **{"w": _in_words(is_feminine=False), "wf": _in_words(is_feminine=True), "wano": _in_words(False, str)},
     **{"rom": _roman, "séc": _century, "ord": _ordinal("º"), "orda": _ordinal("ª")},
 }
 """What a slot may have beside the rows of a section."""
@@ -483,9 +480,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("number", type=int)
     parser.add_argument("out", type=Path)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument(
-        "--held-out", action="store_true", help="only with fillers that are held out otherwise"
-    )
+    parser.add_argument("--held-out", action="store_true", help="only with what is held out otherwise")
     options = parser.parse_args(arguments)
     writer = Writer(Grammar(), options.seed, options.held_out)
     counts: Counter[str] = Counter()
