@@ -115,3 +115,12 @@ def test_details_of_a_reference() -> None:
     assert any({"April 25", "25 April", "April 25th"} <= set(detail.split("|")) for detail in found)
     assert any("1,200.50 euros" in detail.split("|") for detail in found)
     assert any({"half past three", "3:30"} <= set(detail.split("|")) for detail in found)
+
+
+def test_details_are_in_their_reference() -> None:
+    lines = (TOOLS.parent / "benchmarks" / "acceptance_fillers.tsv").read_text("utf-8").splitlines()
+    assert len(lines) == 400
+    for line in lines:
+        _, english, found = line.split("\t")
+        for detail in found.split(" ;; "):
+            assert any(text.lower() in english.lower() for text in detail.split("|")), line
