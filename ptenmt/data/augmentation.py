@@ -94,10 +94,15 @@ def add_placeholders(source: str, target: str, random: Random) -> SentencePair:
     masked = mask_pair(source, target, signs)
     if masked != (source, target) or random.random() >= _INSERTED_SHARE or set(signs) & {*source, *target}:
         return masked
+    if " " not in source or " " not in target:  # such as Chinese
+        return masked
     gaps = _aligned_gaps(source, target)
     if len(gaps) > 1 and random.random() < _ENCLOSING_SHARE:
         begin, end = sorted(random.sample(gaps, 2))
-        return _enclosed(source, begin[0], end[0], signs), _enclosed(target, begin[1], end[1], signs)
+        if source[begin[0] : end[0]].strip() and target[begin[1] : end[1]].strip():
+            source = _enclosed(source, begin[0], end[0], signs)
+            target = _enclosed(target, begin[1], end[1], signs)
+        return source, target
     chosen = sorted(random.sample(gaps, min(len(gaps), random.choice((1, 1, 2, 3)))))
     for sign, (in_source, in_target) in reversed([*zip(signs, chosen, strict=False)]):
         source, target = _with_word(source, in_source, sign), _with_word(target, in_target, sign)
@@ -133,8 +138,6 @@ def _with_word(text: str, place: int, word: str) -> str:
 def _enclosed(text: str, begin: int, end: int, signs: Sequence[str]) -> str:
     """Put the first two signs around a part of a text, without the white space around it."""
     inner = text[begin:end].strip()
-    if not inner:
-        return text
     begin = text.index(inner, begin)
     return f"{text[:begin]}{signs[0]}{inner}{signs[1]}{text[begin + len(inner) :]}"
 
