@@ -111,7 +111,7 @@ class SentencePieceTokenizer(Tokenizer):
                 # Without byte fallback: it would add 256 tokens that training hardly ever shows to the
                 # model, and let it generate bytes that form no character.
                 character_coverage=character_coverage,
-                required_chars="".join(characters.split()),
+                required_chars="".join(sorted({*characters} - {*symbols, " "})),
                 **options,
                 **_TRAINER_OPTIONS,
             )
