@@ -377,8 +377,11 @@ class TokenizerConfig(Section, name="tokenizer"):
     """How SentencePiece builds its vocabulary."""
     split_digits: bool = True
     """Every digit is a token of its own (kind ``sentencepiece``): numbers are then copied digit by digit."""
+    character_coverage: float = _option(0.99999, least=0.98, most=1)
+    """The share of the characters of the training sentences that have tokens (kind ``sentencepiece``). The
+    others, the rarest, are [UNK]: a large corpus has 0.9999, so that no token is one that it hardly shows."""
     characters: str = ""
-    """Characters that get a token even where the training sentences have them seldom (kind
+    """Characters that get a token even where the training sentences have them seldom, and spaces (kind
     ``sentencepiece``). Name only those that the training shows all the same, such as by generated pairs:
     other rare characters are [UNK], which the model copies; a token that it never saw means nothing to it."""
     punctuation: Punctuation = "kept"

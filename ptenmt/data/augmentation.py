@@ -6,9 +6,11 @@ a noise changes both sides, the target shows what the translation of such a sour
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import pairwise
 from random import Random
 
 from ptenmt.config import AugmentConfig, DataConfig
@@ -22,6 +24,8 @@ SYMBOLS = tuple("😀😂😊😉😍😘😎😢😭😡🤔🙄👍👎👏�
 """Emoji and other symbols that stand in every language; ``symbols`` puts them into both sides."""
 
 _INSERTED_SHARE = 0.2
+_ENCLOSING_SHARE = 0.3
+_NAME_OR_MARK = re.compile(r"\d+|[A-ZÀ-Þ]\w+|\w{5,}|[,;:]")
 _TYPO_SHARE = 0.1
 _NO_ACCENTS_SHARE = 0.2
 _WORD = re.compile(rf"[^\W\d_{''.join(PLACEHOLDERS)}]{{3,}}")
@@ -79,11 +83,11 @@ def add_symbols(source: str, target: str, random: Random) -> SentencePair:
 
 
 def add_placeholders(source: str, target: str, random: Random) -> SentencePair:
-    """Replace the entities that both sides have by placeholders, numbered from a random one on.
+    """Replace the kept parts that both sides have by placeholders, numbered from a random one on.
 
-    Into some of the pairs without any, one to three placeholders are inserted between words, in the same
-    order and at the same relative positions of both sides, so that an entity anywhere leaves the rest of a
-    translation as it is. The first word stays in front.
+    Into some of the pairs without any, one to three placeholders are inserted at gaps that are aligned, so
+    that a kept part anywhere leaves the rest of a translation as it is; now and then two enclose what stands
+    between two gaps, as tags do.
     """
     first = random.randrange(len(PLACEHOLDERS))
     signs = PLACEHOLDERS[first:] + PLACEHOLDERS[:first]
@@ -92,18 +96,50 @@ def add_placeholders(source: str, target: str, random: Random) -> SentencePair:
         return masked
     if " " not in source or " " not in target:  # such as Chinese
         return masked
-    chosen = signs[: random.choice((1, 1, 2, 3))]
-    positions = sorted(random.random() for _ in chosen)
-    return _with_words(source, chosen, positions), _with_words(target, chosen, positions)
+    gaps = _aligned_gaps(source, target)
+    if len(gaps) > 1 and random.random() < _ENCLOSING_SHARE:
+        begin, end = sorted(random.sample(gaps, 2))
+        if source[begin[0] : end[0]].strip() and target[begin[1] : end[1]].strip():
+            source = _enclosed(source, begin[0], end[0], signs)
+            target = _enclosed(target, begin[1], end[1], signs)
+        return source, target
+    chosen = sorted(random.sample(gaps, min(len(gaps), random.choice((1, 1, 2, 3)))))
+    for sign, (in_source, in_target) in reversed([*zip(signs, chosen, strict=False)]):
+        source, target = _with_word(source, in_source, sign), _with_word(target, in_target, sign)
+    return source, target
 
 
-def _with_words(text: str, inserted: Sequence[str], positions: Sequence[float]) -> str:
-    """Insert words at ascending positions, each a share of a text's words, but none in front."""
-    words = text.split(" ")
-    places = [max(1, round(position * len(words))) for position in positions]
-    for place, word in reversed([*zip(places, inserted, strict=True)]):
-        words.insert(place, word)
-    return " ".join(words)
+def _aligned_gaps(source: str, target: str) -> list[tuple[int, int]]:
+    """Places of both sides of a pair that surely correspond, in order.
+
+    They are the beginning, the end before the final punctuation, and those around names, numbers, long words
+    and marks that both sides have once, if these have the same order.
+    """
+    once: list[dict[str, tuple[int, int]]] = []
+    for text in (source, target):
+        tokens = list(_NAME_OR_MARK.finditer(text))
+        counts = Counter(token[0] for token in tokens)
+        once.append({token[0]: token.span() for token in tokens if counts[token[0]] == 1})
+    shared = sorted((once[0][token], once[1][token]) for token in once[0].keys() & once[1].keys())
+    ends = [len(text.rstrip(".!?… ")) for text in (source, target)]
+    inner = [gap for in_source, in_target in shared for gap in zip(in_source, in_target, strict=True)]
+    is_in_order = all(before[1] <= after[1] for before, after in pairwise(inner))
+    gaps = [(0, 0), *(inner if is_in_order else []), (ends[0], ends[1])]
+    return list(dict.fromkeys(gaps))
+
+
+def _with_word(text: str, place: int, word: str) -> str:
+    """Insert a word into a text, with the spaces that it needs."""
+    before, after = text[:place].rstrip(), text[place:].lstrip()
+    left = f"{before} " if before else ""
+    return f"{left}{word} {after}" if after[:1].isalnum() else f"{left}{word}{after}"
+
+
+def _enclosed(text: str, begin: int, end: int, signs: Sequence[str]) -> str:
+    """Put the first two signs around a part of a text, without the white space around it."""
+    inner = text[begin:end].strip()
+    begin = text.index(inner, begin)
+    return f"{text[:begin]}{signs[0]}{inner}{signs[1]}{text[begin + len(inner) :]}"
 
 
 NOISES: Mapping[str, Callable[[str, str, Random], SentencePair]] = {

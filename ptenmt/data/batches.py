@@ -107,7 +107,7 @@ def learn_tokenizers(
     key = {
         "pairs": train.fingerprint,
         "options": [config.kind, config.vocabulary_size, config.shared, config.algorithm],
-        "characters": [config.split_digits, config.characters],
+        "characters": [config.split_digits, config.character_coverage, config.characters],
         "words": [config.punctuation, config.order],
         "symbols": symbols,
         "augment": noise if any(noise.values()) else None,

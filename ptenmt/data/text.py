@@ -269,14 +269,6 @@ def alphabet(code: str) -> frozenset[str] | None:
     return None if letters is None else frozenset(letters + string.ascii_lowercase)
 
 
-def frequent_words(code: str) -> frozenset[str]:
-    """The words of a language that most sentences have, in lower case; none if they are not known here.
-
-    Names, too, have them in lower case: with capitals they show that a sentence is in Title Case.
-    """
-    return frozenset(_LANGUAGES["frequent_words"].get(code, "").split())
-
-
 def language_name(code: str) -> str:
     """The English name of a language by its ISO 639-1 code; an unknown code is returned unchanged."""
     return str(_LANGUAGES["names"].get(code, code))

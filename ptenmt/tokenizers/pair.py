@@ -148,6 +148,7 @@ def train_tokenizer(config: TokenizerConfig, texts: Iterable[str], symbols: Sequ
             config.algorithm,
             symbols,
             split_digits=config.split_digits,
+            character_coverage=config.character_coverage,
             characters=config.characters,
         )
     return WordTokenizer.train(texts, size, config.punctuation, config.order)

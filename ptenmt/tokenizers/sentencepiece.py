@@ -45,10 +45,6 @@ _TRAINER_OPTIONS: dict[str, Any] = {
     "unk_surface": SPECIAL_PIECES[UNK],
     # NFKC would turn 1.ª into 1.a, m² into m2 and … into ...; clean_text composes accents instead.
     "normalization_rule_name": "identity",
-    # All characters of a corpus below 10,000 characters; without the rare ones of a larger corpus, of which
-    # the model would see too little to know them. Those are [UNK]: byte fallback would add 256 tokens that
-    # training hardly ever shows, and let the model generate bytes that form no character.
-    "character_coverage": 0.9999,
     # A small corpus has fewer sub-words than requested, which is no error.
     "hard_vocab_limit": False,
     # By default sentences beyond 4,192 bytes are skipped silently.
@@ -83,14 +79,16 @@ class SentencePieceTokenizer(Tokenizer):
         symbols: Sequence[str] = (),
         *,
         split_digits: bool = False,
+        character_coverage: float = 0.99999,
         characters: str = "",
     ) -> Self:
         """Learn the sub-words; the same texts in the same order always give the same model.
 
         ``vocabulary_size`` is the maximum number of tokens, special tokens included; ``symbols`` are texts
         that are a token each, wherever they occur; ``split_digits`` makes every digit a token of its own;
-        ``characters`` have a token even where the texts lack them. Raises TokenizerError if there is no
-        text, or more characters than the vocabulary can hold.
+        of the characters of the texts, the rarest beyond ``character_coverage`` have no token, but
+        ``characters`` have one even where the texts lack them. Raises TokenizerError if there is no text, or
+        more characters than the vocabulary can hold.
         """
         has_text = False
 
@@ -110,7 +108,10 @@ class SentencePieceTokenizer(Tokenizer):
                 model_type=algorithm,
                 vocab_size=vocabulary_size,
                 split_digits=split_digits,
-                required_chars=characters,
+                # Without byte fallback: it would add 256 tokens that training hardly ever shows to the
+                # model, and let it generate bytes that form no character.
+                character_coverage=character_coverage,
+                required_chars="".join(sorted({*characters} - {*symbols, " "})),
                 **options,
                 **_TRAINER_OPTIONS,
             )

@@ -218,5 +218,9 @@ def test_digits_and_named_characters_are_tokens_of_their_own() -> None:
 
 def test_characters_too_rare_to_be_learned_are_unknown() -> None:
     texts = ["a casa é azul e o gato vê a rua toda"] * 1000
-    tokenizer = SentencePieceTokenizer.train([*texts, "a tecla ⌘"], 60, "unigram")
-    assert UNK in tokenizer.encode(["⌘"])[0]
+    few, all_of_them = (
+        SentencePieceTokenizer.train([*texts, "a tecla ⌘"], 60, "unigram", character_coverage=coverage)
+        for coverage in (0.9999, 1.0)
+    )
+    assert UNK in few.encode(["⌘"])[0]
+    assert UNK not in all_of_them.encode(["⌘"])[0]

@@ -163,19 +163,6 @@ def test_each_sentence_has_its_own_target_prefix():
     assert [request.target_prefixes for request in engine.requests] == [[(7, 8)], (), ()]
 
 
-def test_a_sentence_is_reviewed_with_its_rivals() -> None:
-    short = sentence("x", search=USUAL._replace(with_attention=True))
-    long = sentence("x" * 40, rivals={"short": short})
-    engine, buffer = Echo(), Buffer(["x"], [SegmentedText([long])])
-
-    def review(sentences: Sequence[Sentence]) -> list[Sentence]:
-        assert [(one, one.rivals["short"].hypotheses[0].ids) for one in sentences] == [(long, short.ids)]
-        return [short]
-
-    assert run(engine, buffer, review=review) == [[], [0]]
-    assert buffer.segmented[0].sentences == [short]
-
-
 def test_what_the_review_returns_without_hypotheses_is_searched_once_more():
     better = sentence("?!", row=1, search=USUAL._replace(with_attention=True))
 

@@ -93,22 +93,10 @@ def test_every_line_end_separates_sentences_and_stays(end: str):
         "A 2.ª vez.",
         "É o Sr. Silva.",
         "Custa 1.5 e 2.000.",
-        "O cap. III, do séc. XX.",
-        "O rei D. João e a Profa. Lima.",
         "D. Maria veio.",
-        "Av. Brasil, n. 3",
+        "J. Silva veio.",
         "eu… não sei",
         "A. B. Costa veio.",
-        "J. Silva e o E. Lima.",
-        "Foi em S. Paulo.",
-        "Morreu em 44 a.C. em Roma.",
-        "A Silva & Cia. Ltda. fechou.",
-        "A empresa Lima Ltda. (Porto) abriu.",
-        "A Sta. Maria, tab. 4, pp. 5 e 6, cf. Lima.",
-        "Exma. Sra. Lima e Exmos. Srs. Costa, V. Exa. deverá ver.",
-        "Cfr. art. 5, al. a) da lei.",
-        "Ed. Lima, bl. B, ap. 301",
-        "Qtd. de gatos.",
     ],
 )
 def test_no_sentence_ends_inside_these(text: str):
@@ -258,69 +246,3 @@ def test_nothing_keeps_the_tokenizers_of_a_model_that_is_loaded_no_more() -> Non
     del tokenizers
     gc.collect()
     assert source() is None
-
-
-_LABELS = [
-    "a) ",
-    "(b) ",
-    "C)  ",
-    "* ",
-    "• ",
-    "# ",
-    "### ",
-    "b. ",
-    "iii) ",
-    "(viii) ",
-    "XII) ",
-    "vi.  ",
-    "XIV. ",
-]
-
-
-@pytest.mark.parametrize("label", _LABELS)
-def test_the_label_of_a_list_is_no_word(label: str) -> None:
-    text = cut(f"{label}Primeira opção")
-    assert "".join(sentence.before for sentence in text.sentences) == label
-    assert [sentence.text for sentence in text.sentences if not sentence.is_blank] == ["Primeira opção"]
-    assert not any(texts(cut(label)))
-    for other in (
-        "O plano a) ou b) serve.",
-        "D. Maria viu.",
-        "Vi. ",
-        "iiii) gatos",
-        "vil) gatos",
-        "A. Costa viu.",
-    ):
-        assert texts(cut(other)) == [other.strip()]
-
-
-@pytest.mark.parametrize(
-    ("line", "cells"),
-    [
-        ("Maria\t34\tLisboa do rio\n", ["Maria", "34", "Lisboa do rio"]),
-        ("\tUm gato.\t\tDois.  Três\t\r\n", ["Um gato.", "Dois.", "Três"]),
-        ("Nome   Idade da casa      Rio", ["Nome", "Idade da casa", "Rio"]),
-        ("Rede » Som", ["Rede", "»", "Som"]),
-        ("« Rio", ["«", "Rio"]),
-        ("Nome › Rio ›", ["Nome", "›", "Rio", "›"]),
-        ("Ela viu « o rio » e «o gato».", ["Ela viu « o rio » e «o gato»."]),
-        ("Nome | Idade | Rio", ["Nome", "|", "Idade", "|", "Rio"]),
-        ("| um gato | 3 |", ["|", "um gato", "|", "3", "|"]),
-        ("um | dois três", ["um", "|", "dois três"]),
-        ("um ........ 5, dois: ____", ["um", "........", "5, dois:", "____"]),
-        ("Um gato|dois gatos", ["Um gato", "|", "dois gatos"]),
-        ("O rio P(a | b) e P(a · b) viu", ["O rio P(a | b) e P(a · b) viu"]),
-        ("um || dois", ["um || dois"]),
-        ("Nome · Rio 3·5", ["Nome", "·", "Rio 3·5"]),
-        ("Rede → Rio -> Sons", ["Rede", "→", "Rio", "->", "Sons"]),
-        ("/* um gato */", ["/*", "um gato", "*/"]),
-        ("veja `a | b | c` e `x\ty`", ["veja `a | b | c` e `x y`"]),
-        ("Vá a Rede > Sons > Rio", ["Vá a Rede", ">", "Sons", ">", "Rio"]),
-        ("> um gato", ["> um gato"]),
-    ],
-)
-def test_the_cells_of_a_line_are_sentences_and_what_separates_them_stays(line: str, cells: list[str]) -> None:
-    text = cut(line)
-    assert texts(text) == cells
-    if len(cells) > 1:
-        assert text.join(cells) == line

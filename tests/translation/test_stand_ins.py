@@ -1,4 +1,4 @@
-"""Weekdays, numbers in words, abbreviations: what the model reads in their place, and what they become."""
+"""Weekdays and numbers in words: what the model reads in their place, and what they become."""
 
 from dataclasses import replace
 
@@ -6,7 +6,6 @@ import pytest
 
 from ptenmt.config import Config, DataConfig, DecodingConfig
 from ptenmt.tokenizers import UNK
-from ptenmt.translation.safeguards.abbreviations import Abbreviations
 from ptenmt.translation.safeguards.numerals import numbers_in_words
 from ptenmt.translation.safeguards.quantities import quantities
 from ptenmt.translation.safeguards.stand_ins import StandIns
@@ -24,8 +23,7 @@ class Known:
 def read(text: str, config: Config | None = None) -> tuple[str, list[str | None]]:
     """What the model reads of a sentence, and what stands in the translation for the words it reads."""
     sentence = Sentence(original=text, search=Search(DecodingConfig()))
-    for safeguard in (StandIns(Known(), config or Config()), Abbreviations(config or Config())):
-        safeguard.before(sentence)
+    StandIns(Known(), config or Config()).before(sentence)
     return source_text(text, sentence.spans)[0], [span.target for span in sentence.spans if span.target]
 
 
@@ -62,8 +60,6 @@ def read(text: str, config: Config | None = None) -> tuple[str, list[str | None]
         ("Vou na sexta; na quarta de manhã.", "Vou no sábado; no domingo de manhã.", ["Friday", "Wednesday"]),
         ("Terça – Português", "Domingo – Português", ["Tuesday"]),
         ("A sexta vez, a terça parte, na quinta.", "A sexta vez, a terça parte, na quinta.", []),
-        ("Sábado, março", "sábado, março", ["Saturday"]),
-        ("Março de 2024 (Domingo)", "março de 2024 (domingo)", ["March", "Sunday"]),
         ("Falei com Rui P. Matos e Ana Sá.", "Falei com Tom e Mary.", ["Rui P. Matos", "Ana Sá"]),
         ("Tom viu o José da Silva em Braga.", "Tom viu o John em Boston.", ["José da Silva", "Braga"]),
         (
@@ -73,8 +69,6 @@ def read(text: str, config: Config | None = None) -> tuple[str, list[str | None]
         ),
         ("O porto, o Porto de Leixões; José foi.", "O porto, o Porto de Leixões; José foi.", []),
         ("Maria Vai Às Compras De Manhã", "Maria Vai Às Compras De Manhã", []),
-        ("Exmo. Senhor Doutor", "Sr. Doutor", ["Dear Mr"]),
-        ("N.º de cliente", "Número de cliente", []),
         (
             "Às segundas, quartas e sextas.",
             "Aos sábados, domingos e sextas-feiras.",
@@ -87,7 +81,6 @@ def read(text: str, config: Config | None = None) -> tuple[str, list[str | None]
         ),
         ("No 3.º trimestre, no 4.º.", "No terceiro trimestre, no 4.º.", ["3rd"]),
         ("Um milhão e meio de gatos.", "Oito gatos.", ["one and a half million"]),
-        ("Dra. Ana Sá, pro Rui", "Dr. Mary, para o Rui", ["Ana Sá"]),
         (
             "As aulas de terça e quinta começam.",
             "As aulas de domingo e sábado começam.",
@@ -101,12 +94,7 @@ def read(text: str, config: Config | None = None) -> tuple[str, list[str | None]
         ("Vinte e dois reais", "Oito euros", ["Twenty-two", "reais"]),
         ("Chega ao meio-dia, até ao meio-dia.", "Chega às dez, até às dez.", ["noon", "noon"]),
         ("O meio-dia e meia.", "O meio-dia e meia.", []),
-        ("Sala c/ vista p/ o mar, s/ juros.", "Sala com vista para o mar, sem juros.", []),
-        ("Obs.: pág. 3, temp. máx.", "Observação: página 3, temperatura máximo.", []),
-        ("Vc tb vai hj?", "Você também vai hoje?", []),
-        ("Um Galaxy Pro de TB; OBS.: C/ vista.", "Um Galaxy Pro de TB; OBSERVAÇÃO: COM vista.", []),
         ("Em a/c/d, https://a.b/c/ e Máximo.", "Em a/c/d, https://a.b/c/ e Máximo.", []),
-        ("2 c. de chá de sal, 1 colher (sopa).", "2 colheres de sal, 1 colher.", ["teaspoons", "tablespoon"]),
         ("Uma colher de chá quente.", "Uma colher de chá quente.", []),
     ],
 )
