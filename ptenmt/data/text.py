@@ -269,6 +269,11 @@ def alphabet(code: str) -> frozenset[str] | None:
     return None if letters is None else frozenset(letters + string.ascii_lowercase)
 
 
+def two_letter_code(code: str) -> str:
+    """The ISO 639-1 code of a language by its three-letter code, such as ``por``; empty if unknown."""
+    return str(_LANGUAGES["three_letters"].get(code, ""))
+
+
 def language_name(code: str) -> str:
     """The English name of a language by its ISO 639-1 code; an unknown code is returned unchanged."""
     return str(_LANGUAGES["names"].get(code, code))
