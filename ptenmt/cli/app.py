@@ -22,7 +22,7 @@ from ptenmt.errors import PtenmtError, not_installed
 from ptenmt.signals import process_signals
 
 COMMANDS = {
-    **dict.fromkeys(("corpora", "download", "data"), "data"),
+    **dict.fromkeys(("download", "data"), "data"),
     **dict.fromkeys(("train", "distil"), "train"),
     "evaluate": "evaluate",
     **dict.fromkeys(("translate", "backtranslate"), "translate"),
@@ -36,6 +36,7 @@ COMMANDS = {
 ``import``, which is a keyword, has an underscore after it there.
 """
 REMOVED_COMMANDS = {
+    "corpora": "https://opus.nlpl.eu lists them; name corpus and version in data.train, such as TED2020/v1",
     "clean": "score pairs with OpusFilter or bicleaner-ai, and name their output in data.train",
     "lexicon": "translate plain text with the dictionary as --glossary, and name the pairs in data.train",
 }

@@ -55,8 +55,8 @@ def train(
     if screen.console.is_terminal:
         screen.say("loading TensorFlow and preparing the data…")
     load_tensorflow(screen)
-    from ptenmt.recipes import train as train_run
     from ptenmt.training.dry_run import dry_run as run_dry
+    from ptenmt.training.session import train as train_run
 
     view = TrainingView(screen, settings)
     with screen.downloads() as show_download, view.showing():
@@ -182,7 +182,7 @@ def distil(
     settings = load_config(config, overrides or [])
     name = find_config(config).stem if run is None else run
     load_tensorflow(screen)
-    from ptenmt.recipes.distillation import distil as distil_run
+    from ptenmt.training.distillation import distil as distil_run
 
     view = TrainingView(screen, settings)
     done = comparison = None

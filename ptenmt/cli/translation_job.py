@@ -17,8 +17,8 @@ import typer
 from ptenmt._version import __version__
 from ptenmt.atomic_files import json_text, output_errors
 from ptenmt.cli.console import Screen, counted, duration, standard_output
+from ptenmt.data.languages import language_name
 from ptenmt.data.readers import Lines
-from ptenmt.data.text import language_name
 from ptenmt.errors import ConfigError, OutputError, PtenmtError
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.batching import MAX_BUFFER_CHARACTERS

@@ -121,15 +121,15 @@ def _score(
     results = []
     for run in runs:
         hypotheses, search = System.load(run, load).translate(test_set, on_progress)
-        results.append((scorer.statistics(hypotheses.texts), search))
+        results.append((hypotheses.texts, search))
     baseline = results[0][0]
     return [
         RunScores(
-            differences=scorer.differences(statistics, baseline),
+            differences=scorer.differences(texts, baseline),
             search=search,
             sentences_per_second=len(test_set) / search.seconds,
         )
-        for statistics, search in results
+        for texts, search in results
     ]
 
 

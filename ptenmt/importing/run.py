@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ptenmt.atomic_files import file_checksum, temporary_folder
 from ptenmt.config import AugmentConfig, Config, DataConfig
-from ptenmt.data.corpora import two_letter_code
 from ptenmt.data.download import unpack_zip
+from ptenmt.data.languages import two_letter_code
 from ptenmt.data.placeholders import PLACEHOLDERS
 from ptenmt.errors import DownloadError, ModelImportError, PtenmtError
 from ptenmt.importing.ctranslate2 import read_ctranslate2

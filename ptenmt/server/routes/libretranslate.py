@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Request, Response
 
-from ptenmt.data.text import language_name
+from ptenmt.data.languages import language_name
 from ptenmt.documents import FORMATS, Document, read_document, translated_name
 from ptenmt.documents.html import Html
 from ptenmt.server import schemas

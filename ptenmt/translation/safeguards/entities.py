@@ -15,8 +15,8 @@ from itertools import pairwise
 from typing import Literal
 
 from ptenmt.config import Config
+from ptenmt.data.languages import alphabet
 from ptenmt.data.placeholders import CODE, NUMBER, PLACEHOLDERS, SIZE, entities_in_notation
-from ptenmt.data.text import alphabet
 from ptenmt.tokenizers import UNK, Tokenizer
 from ptenmt.tokenizers.words import WordTokenizer
 from ptenmt.translation.engine import Hypothesis

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ptenmt.config import Config
-from ptenmt.data.text import seems_foreign
+from ptenmt.data.languages import foreign_languages
 from ptenmt.translation.safeguards.protocol import Safeguard
 from ptenmt.translation.sentence import SegmentedText
 
@@ -24,13 +24,8 @@ class Languages(Safeguard):
             row
             for row, text in enumerate(segmented)
             if any(not sentence.is_blank for sentence in text.sentences)
-            and seems_foreign(texts[row], self._source)
         ]
-        if not rows:
-            return segmented
-        from ptenmt.data.language_identification import language_check  # it loads NumPy
-
-        languages = language_check((), None).foreign([texts[row] for row in rows], self._source)
+        languages = foreign_languages([texts[row] for row in rows], self._source)
         for row, language in zip(rows, languages, strict=True):
             segmented[row].detected = language
             if language == self._target and not segmented[row].sentences[0].target_prefix:
