@@ -113,16 +113,19 @@ def _reported_errors(ctx: Any = None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _limits_of_the_machine() -> Iterator[None]:
-    """Raise PtenmtError if memory or a disk is full, wherever that is noticed."""
+    """Raise PtenmtError if memory or a disk is full, or a path cannot be used, wherever that is noticed."""
     try:
         yield
     except MemoryError as error:
         raise PtenmtError("out of memory", "use a smaller model, fewer threads or shorter texts") from error
     except OSError as error:
-        if error.errno != errno.ENOSPC:
+        if error.errno == errno.ENOSPC:
+            discard_standard_output()
+            raise PtenmtError(f"cannot write: {error.strerror}") from error
+        if error.filename is None:
             raise
-        discard_standard_output()
-        raise PtenmtError(f"cannot write: {error.strerror}") from error
+        hint = "check the path and its permissions, or choose another"
+        raise PtenmtError(f"cannot use {error.filename}: {error.strerror}", hint) from error
 
 
 def _missing_package(error: ModuleNotFoundError) -> PtenmtError | None:

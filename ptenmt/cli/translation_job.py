@@ -241,7 +241,7 @@ class Destination:
             return
         partial = partial_file(self.file.resolve())
         if os.path.exists(partial):
-            screen.warn(f"{partial}, left by an interrupted run, is replaced; --resume continues it")
+            screen.warn(f"{partial}, left by an unfinished run, is replaced; --resume continues it")
 
     @contextmanager
     def opened(

@@ -293,6 +293,10 @@ async def read(request: Request, model: type[_Model]) -> _Model:
     try:
         return model.model_validate_json(body.removeprefix(codecs.BOM_UTF8))
     except ValidationError as error:
+        if error.errors()[0]["type"] == "json_invalid" and "json" not in content_type:
+            raise Refusal(
+                f"the body is {content_type or 'of no type'}: send application/json or a form"
+            ) from error
         raise Refusal(_first_error(error)) from error
 
 

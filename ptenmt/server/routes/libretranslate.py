@@ -88,7 +88,7 @@ async def settings(service: SharedService) -> schemas.SettingsAnswer:
         sentenceLimit=service.limits.sentences,
         apiKeys=service.keys.are_required,
         keyRequired=service.keys.are_required,
-        supportedFilesFormat=list(FORMATS),
+        supportedFilesFormat=[*FORMATS, ".htm"],
         language={
             role: schemas.NamedLanguage(code=code, name=language_name(code))
             for role, code in languages.items()
