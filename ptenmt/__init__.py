@@ -35,9 +35,9 @@ if TYPE_CHECKING:  # "as" marks them as public for type checkers
     from ptenmt.inspection.embeddings import nearest_neighbours as nearest_neighbours
     from ptenmt.inspection.inspector import Inspector as Inspector
     from ptenmt.inspection.tokens import token_probabilities as token_probabilities
-    from ptenmt.recipes import train as train
-    from ptenmt.recipes.distillation import distil as distil
     from ptenmt.training.averaging import average as average
+    from ptenmt.training.distillation import distil as distil
+    from ptenmt.training.session import train as train
     from ptenmt.translation import Translator as Translator
     from ptenmt.translation.completion import Completer as Completer
     from ptenmt.translation.markup import move_markup as move_markup
@@ -63,8 +63,8 @@ _MODULES = {
     "nearest_neighbours": "ptenmt.inspection.embeddings",
     "Inspector": "ptenmt.inspection.inspector",
     "token_probabilities": "ptenmt.inspection.tokens",
-    "train": "ptenmt.recipes",
-    "distil": "ptenmt.recipes.distillation",
+    "train": "ptenmt.training.session",
+    "distil": "ptenmt.training.distillation",
     "Translator": "ptenmt.translation",
     "move_markup": "ptenmt.translation.markup",
     "with_confidence": "ptenmt.translation.scoring",

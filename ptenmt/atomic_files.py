@@ -67,10 +67,10 @@ def written_whole(file: Path) -> Iterator[IO[str]]:
         yield stream
 
 
-def write_bytes(file: Path, *parts: bytes | memoryview) -> None:
-    """Write a binary file, in parts, whole or not at all; see ``written_whole``."""
+def write_bytes(file: Path, content: bytes) -> None:
+    """Write a binary file, whole or not at all; see ``written_whole``."""
     with _opened(file, mode="wb") as stream:
-        stream.writelines(parts)
+        stream.write(content)
 
 
 @contextmanager

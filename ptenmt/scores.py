@@ -1,7 +1,7 @@
 """Corpus scores with confidence intervals and significance tests, all computed by sacreBLEU."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ptenmt.runs.history import NOTHING
@@ -10,8 +10,6 @@ TextForm = Literal["detokenized", "lowercased", "tokenized"]
 """``detokenized``: normal spacing, cased; ``lowercased``: the same, lower-cased; ``tokenized``: the corpus'
 own tokens, lower-cased."""
 MetricName = Literal["BLEU", "chrF", "chrF2++", "TER"]
-Statistics = Mapping[str, Sequence[Sequence[float]]]
-"""For each metric, the sufficient statistics of every sentence (matching n-grams, lengths, edits)."""
 References = Sequence[Sequence[str | None]]
 """[references, sentences]; None where a sentence has fewer references than others."""
 
@@ -22,6 +20,10 @@ _NUM_RESAMPLES = 1000
 _MIN_RESAMPLES = 100
 _MAX_RESAMPLED_VALUES = 250_000_000
 """float32 values that sacreBLEU's bootstrap holds in memory at once; larger sets get fewer resamples."""
+_NUM_STATISTICS: dict[MetricName, int] = {"BLEU": 10, "chrF": 18, "chrF2++": 24, "TER": 2}
+"""Of a sentence: matching n-grams and their totals, lengths, edits."""
+_SEED = 12345
+"""sacreBLEU's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,117 +131,87 @@ class Scorer:
             for text, references in rows
         ]
 
-    def statistics(self, hypotheses: Sequence[str]) -> Statistics:
-        """Count, once, what scores of any subset and of all bootstrap resamples are computed from.
-
-        This is the only private part of sacreBLEU that is used: its public functions take texts alone, so
-        that every subset and every comparison would count the same sentences again. TER dominates: of 1,803
-        sentences one count takes about 5 s, and an evaluation with its three breakdowns needs four.
-        """
-        return {
-            name: metric._extract_corpus_statistics(hypotheses, self._references)
-            for name, metric in self._metrics.items()
-        }
-
-    def scores(self, statistics: Statistics, rows: Sequence[int] | None = None) -> list[Score]:
+    def scores(self, hypotheses: Sequence[str], rows: Sequence[int] | None = None) -> list[Score]:
         """Scores with confidence intervals, of all sentences or of the given rows."""
-        scores = []
-        for name in self._metrics:
-            chosen = statistics[name] if rows is None else [statistics[name][row] for row in rows]
-            scores += self._bootstrap(name, [chosen])[0]
-        return scores
+        references = self._references
+        if rows is not None:
+            hypotheses = [hypotheses[row] for row in rows]
+            references = [[of_set[row] for row in rows] for of_set in references]
+        return [self._tested(name, [hypotheses], references)[0][0] for name in self._metrics]
 
-    def differences(self, statistics: Statistics, baseline: Statistics) -> list[Difference]:
+    def differences(self, hypotheses: Sequence[str], baseline: Sequence[str]) -> list[Difference]:
         """The scores beside a baseline's, with sacreBLEU's paired bootstrap test."""
         differences = []
         for name in self._metrics:
-            (baseline_score, score), p_value = self._bootstrap(name, [baseline[name], statistics[name]])
-            differences.append(Difference(score=score, baseline=baseline_score, p_value=p_value))
+            (of_baseline, score), p_value = self._tested(name, [baseline, hypotheses], self._references)
+            differences.append(Difference(score=score, baseline=of_baseline, p_value=p_value))
         return differences
 
-    def _bootstrap(
-        self, name: MetricName, systems: Sequence[Sequence[Sequence[float]]]
+    def _tested(
+        self, name: MetricName, systems: Sequence[Sequence[str]], references: References
     ) -> tuple[list[Score], float | None]:
-        return _bootstrap(name, self._form, _PrecomputedMetric(self._metrics[name]), systems)
+        """The scores of one system or two, and the p-value of the second against the first."""
+        from sacrebleu.significance import PairedTest
+
+        test = PairedTest(
+            [(str(number), texts) for number, texts in enumerate(systems)],
+            {name: _metric(name, self._form)},
+            references,
+            test_type="bs",
+            n_samples=_num_resamples(len(systems[0]) * _NUM_STATISTICS[name]),
+        )
+        signatures, results = test()
+        ((official_name, signature),) = signatures.items()
+        scores = [
+            Score(
+                name=name,
+                text=self._form,
+                value=float(result.score),
+                mean=float(result.mean),
+                margin=float(result.ci),
+                signature=str(signature),
+            )
+            for result in results[official_name]
+        ]
+        # Of systems that score alike sacreBLEU would report the significant p = 1 / (resamples + 1).
+        is_same = replace(scores[0], signature="") == replace(scores[-1], signature="")
+        return scores, None if is_same else results[official_name][-1].p_value
 
 
 def mean_scores(
     name: str, signature: Mapping[str, str], systems: Sequence[Sequence[float]]
 ) -> tuple[list[Score], float | None]:
-    """Mean scores of one system or two from those of their sentences; and the p-value of the second."""
-    metric = _MeanMetric(name, signature)
-    return _bootstrap(name, "detokenized", metric, [[(value, 1.0) for value in values] for values in systems])
+    """Mean scores of one system or two from those of their sentences; and the p-value of the second.
 
+    The resamples and the test are those of sacreBLEU's paired bootstrap.
+    """
+    import numpy as np
+    from sacrebleu.significance import estimate_ci
 
-def _bootstrap(
-    name: str, form: TextForm, metric: Any, systems: Sequence[Sequence[Sequence[float]]]
-) -> tuple[list[Score], float | None]:
-    """The scores of one system or two, and the p-value of the second against the first."""
-    from sacrebleu.significance import PairedTest
-
-    num_values = len(systems[0]) * len(systems[0][0])
-    num_resamples = min(_NUM_RESAMPLES, max(_MIN_RESAMPLES, _MAX_RESAMPLED_VALUES // num_values))
-    test = PairedTest(
-        [(str(number), statistics) for number, statistics in enumerate(systems)],
-        {name: metric},
-        None,
-        test_type="bs",
-        n_samples=num_resamples,
-    )
-    signatures, results = test()
-    ((official_name, signature),) = signatures.items()
-    scores = [
-        Score(
-            name=name,
-            text=form,
-            value=float(result.score),
-            mean=float(result.mean),
-            margin=float(result.ci),
-            signature=str(signature),
+    values = np.array(systems, np.float64)  # [systems, sentences]
+    num_sentences = values.shape[1]
+    num_resamples = _num_resamples(num_sentences)
+    rows = np.random.default_rng(_SEED).choice(num_sentences, (num_resamples, num_sentences))
+    means = values[:, rows].mean(axis=2)  # [systems, resamples]
+    parts = {"nrefs": 1, "bs": num_resamples, "seed": _SEED, **signature}
+    shown = "|".join(f"{key}:{value}" for key, value in parts.items())
+    scores = []
+    for of_system, resampled in zip(values, means, strict=True):
+        mean, margin = map(float, estimate_ci(resampled))
+        value = float(of_system.mean())
+        scores.append(
+            Score(name=name, text="detokenized", value=value, mean=mean, margin=margin, signature=shown)
         )
-        for result in results[official_name]
-    ]
-    # Of identical systems sacreBLEU would report the significant p = 1 / (resamples + 1).
-    is_same = list(systems[0]) == list(systems[-1])
-    return scores, None if is_same else results[official_name][-1].p_value
+    if (values[0] == values[-1]).all():
+        return scores, None
+    differences = np.abs(means[1] - means[0])
+    num_larger = int((differences - differences.mean() > abs(scores[1].value - scores[0].value)).sum())
+    return scores, (num_larger + 1) / (num_resamples + 1)
 
 
-class _PrecomputedMetric:
-    """A sacreBLEU metric whose "hypotheses" are the statistics that ``Scorer.statistics`` counted."""
-
-    def __init__(self, metric: Any) -> None:
-        self._metric = metric
-
-    def _extract_corpus_statistics(self, statistics: Any, _references: Any) -> Any:
-        return statistics
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._metric, name)
-
-
-class _MeanMetric:
-    """The mean of the sentences' scores, as sacreBLEU's tests want it; their statistics are [score, 1]."""
-
-    def __init__(self, name: str, signature: Mapping[str, str]) -> None:
-        self._name, self._signature = name, signature
-
-    def _extract_corpus_statistics(self, statistics: Any, _references: Any) -> Any:
-        return statistics
-
-    def _compute_score_from_stats(self, sums: Sequence[float]) -> Any:
-        from sacrebleu.metrics import base
-
-        return base.Score(self._name, float(sums[0] / sums[1]))
-
-    def _aggregate_and_compute(self, statistics: Sequence[Sequence[float]]) -> Any:
-        return self._compute_score_from_stats([sum(column) for column in zip(*statistics, strict=True)])
-
-    def get_signature(self) -> Any:
-        from sacrebleu.metrics import base
-
-        signature = base.Signature({"num_refs": 1})
-        signature.info |= self._signature
-        return signature
+def _num_resamples(num_values: int) -> int:
+    """As many as sacreBLEU draws, fewer if there are so many values that they would fill the memory."""
+    return min(_NUM_RESAMPLES, max(_MIN_RESAMPLES, _MAX_RESAMPLED_VALUES // num_values))
 
 
 def _metric(name: MetricName, form: TextForm) -> Any:

@@ -110,7 +110,7 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 @pytest.fixture(scope="session")
 def copied(made_once: Callable[..., Path]) -> TrainedRun:
     """A run that learnt to copy: 24 epochs, saved after 10, 20 and 24 of them, two checkpoints kept."""
-    from ptenmt.recipes import train
+    from ptenmt.training.session import train
 
     def train_it(folder: Path) -> None:
         config = copy_config(

@@ -43,8 +43,10 @@ def test_yaml_becomes_dataclasses(write) -> None:
         config.seed = 8  # type: ignore[misc]
 
 
-def test_an_empty_file_means_the_defaults(write) -> None:
-    assert load_config(write("# nothing yet\n")) == Config()
+def test_an_empty_file_is_refused(write) -> None:
+    """It would start to download the TED talks."""
+    with pytest.raises(ConfigError, match="sets no option"):
+        load_config(write("# nothing yet\n"))
 
 
 def test_a_number_in_the_exponent_form_is_a_number(write) -> None:

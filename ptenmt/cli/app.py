@@ -22,7 +22,7 @@ from ptenmt.errors import PtenmtError, not_installed
 from ptenmt.signals import process_signals
 
 COMMANDS = {
-    **dict.fromkeys(("corpora", "download", "data"), "data"),
+    **dict.fromkeys(("download", "data"), "data"),
     **dict.fromkeys(("train", "distil"), "train"),
     "evaluate": "evaluate",
     **dict.fromkeys(("translate", "backtranslate"), "translate"),
@@ -36,6 +36,7 @@ COMMANDS = {
 ``import``, which is a keyword, has an underscore after it there.
 """
 REMOVED_COMMANDS = {
+    "corpora": "https://opus.nlpl.eu lists them; name corpus and version in data.train, such as TED2020/v1",
     "clean": "score pairs with OpusFilter or bicleaner-ai, and name their output in data.train",
     "lexicon": "translate plain text with the dictionary as --glossary, and name the pairs in data.train",
 }
@@ -112,16 +113,19 @@ def _reported_errors(ctx: Any = None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _limits_of_the_machine() -> Iterator[None]:
-    """Raise PtenmtError if memory or a disk is full, wherever that is noticed."""
+    """Raise PtenmtError if memory or a disk is full, or a path cannot be used, wherever that is noticed."""
     try:
         yield
     except MemoryError as error:
         raise PtenmtError("out of memory", "use a smaller model, fewer threads or shorter texts") from error
     except OSError as error:
-        if error.errno != errno.ENOSPC:
+        if error.errno == errno.ENOSPC:
+            discard_standard_output()
+            raise PtenmtError(f"cannot write: {error.strerror}") from error
+        if error.filename is None:
             raise
-        discard_standard_output()
-        raise PtenmtError(f"cannot write: {error.strerror}") from error
+        hint = "check the path and its permissions, or choose another"
+        raise PtenmtError(f"cannot use {error.filename}: {error.strerror}", hint) from error
 
 
 def _missing_package(error: ModuleNotFoundError) -> PtenmtError | None:

@@ -153,9 +153,15 @@ def make_console(**options: Any) -> "Console":
     """A console without markup, by default of stdout; with NO_COLOR also without bold."""
     from rich.console import Console
 
+    class MessageConsole(Console):
+        def on_broken_pipe(self) -> None:
+            self.quiet = True
+            process_signals.lose_messages()
+
     if os.environ.get("NO_COLOR"):
         options["color_system"] = None
-    return Console(highlight=False, markup=False, emoji=False, **options)
+    kind = MessageConsole if options.get("stderr") else Console
+    return kind(highlight=False, markup=False, emoji=False, **options)
 
 
 @contextmanager

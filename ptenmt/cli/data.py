@@ -1,63 +1,21 @@
-"""``ptenmt corpora``, ``download`` and ``data``: training pairs before a training."""
+"""``ptenmt download`` and ``data``: training pairs before a training."""
 
 from pathlib import Path
-from typing import Annotated, Any
-from urllib.parse import urlsplit
+from typing import Annotated
 
 import typer
 
-from ptenmt.cli.charts import print_table, print_tables
+from ptenmt.cli.charts import print_tables
 from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.options import ConfigName, Overrides
 from ptenmt.config import DataConfig
 from ptenmt.config.loading import load_config
-from ptenmt.data.corpora import fetch_corpora, list_corpora
+from ptenmt.data.corpora import fetch_corpora
 from ptenmt.data.corpus import fetch_data, fetch_sources, load_corpus
 from ptenmt.data.sides import suspicions
 from ptenmt.errors import ConfigError
 from ptenmt.evaluation.report import check_report_file, write_data_report
 from ptenmt.evaluation.tables import data_tables
-from ptenmt.inspection.figures import Table
-
-
-def corpora(
-    screen: Screen,
-    languages: Annotated[str, typer.Option(metavar="L-L")] = "pt-en",
-    search: Annotated[str, typer.Option(metavar="TEXT")] = "",
-) -> None:
-    """List the public corpora that a config can name, with version, source, licence and citation.
-
-    In a config: data.train: [{corpus: OPUS-ted2020-v1-eng-por}, {corpus: …, limit: 300000}]. The list is
-    mtdata's and needs no network. It has no sizes, and a licence only where ptenmt knows what the publisher
-    states; check it before you distribute a model. Citations are keys of BibTeX entries, which stand in
-    run.json and in the model card of an export.
-
-    Example: ptenmt corpora --languages pt-en --search ted
-
-    Args:
-        languages: The two languages, in either order.
-        search: Only names that contain this.
-    """
-    codes = languages.split("-")
-    if len(codes) != 2:
-        raise ConfigError(
-            f"--languages {languages} must be two languages, such as pt-en",
-            "write a region with an underscore, such as pt_BR-en",
-        )
-    with screen.working("loading the list of corpora…"):
-        listed = list_corpora(codes[0], codes[1], search)
-    if not listed:
-        screen.say(f"no corpus of {languages}" + (f" has {search} in its name" if search else ""))
-        return
-    header = ("corpus", "version", "source", "licence", "citation")
-    title = f"public corpora of {languages}: {len(listed):,}"
-    print_table(Table(title=title, header=header, rows=list(map(_row, listed))))
-
-
-def _row(corpus: dict[str, Any]) -> tuple[str, ...]:
-    url = corpus["urls"][0]
-    citations = ", ".join(corpus["citations"]) or "none"
-    return corpus["name"], corpus["version"], urlsplit(url).hostname or url, corpus["licence"], citations
 
 
 def download(

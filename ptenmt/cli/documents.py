@@ -121,7 +121,7 @@ class _Done:
                 message = f"--resume: {folder} was started with another model or other options"
                 raise OutputError(message, _START_OVER)
         elif self._record.exists():
-            screen.warn(f"{self._record}, left by an interrupted run, is replaced; --resume continues it")
+            screen.warn(f"{self._record}, left by an unfinished run, is replaced; --resume continues it")
 
     @property
     def count(self) -> int:

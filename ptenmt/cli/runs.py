@@ -97,7 +97,8 @@ def _summary(run: Run) -> dict[str, str]:
         "first started": _time(record.created),
         "last started": _time(record.trained),
         "versions": ", ".join(f"{name} {version}" for name, version in record.versions.items()),
-        UNITS[run.config().task]: ", ".join(f"{part.size:,} {split}" for split, part in record.data.items()),
+        UNITS[run.config().task]: ", ".join(f"{part.size:,} {split}" for split, part in record.data.items())
+        or NOTHING,
         "data fingerprint": record.data["train"].fingerprint[:16] if "train" in record.data else NOTHING,
         "vocabularies": " and ".join(f"{size:,}" for size in record.vocabulary_sizes),
         "parameters": f"{record.parameters:,}",
@@ -224,7 +225,7 @@ def _column(comparison: "RunComparison", number: int) -> dict[str, str]:
     metrics = [*(["bleu", "chrf"] if "translation" in tasks else []), "loss", "accuracy"]
     column = {
         "parameters": f"{run.parameters:,}",
-        f"training {_units(comparison)}": f"{run.pairs:,}",
+        f"training {_units(comparison)}": _count(run.pairs),
         "steps": _count(run.steps),
         "epochs": NOTHING if run.epochs is None else f"{run.epochs:.4g}",
         "training time": NOTHING if run.seconds is None else duration(run.seconds),

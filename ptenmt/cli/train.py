@@ -15,9 +15,11 @@ from ptenmt.data.corpus import load_corpus
 from ptenmt.evaluation.comparison import RunComparison, compare
 from ptenmt.evaluation.systems import LoadOptions
 from ptenmt.evaluation.tables import data_tables
-from ptenmt.runs import COMMANDS, Run
+from ptenmt.runs import COMMANDS, STARTER, Run
 from ptenmt.runs.history import metric_name, metric_value
 from ptenmt.runs.weights import best_weights
+
+_POOR_BLEU = 10
 
 if TYPE_CHECKING:
     from ptenmt.training.dry_run import DryRun
@@ -55,8 +57,8 @@ def train(
     if screen.console.is_terminal:
         screen.say("loading TensorFlow and preparing the data…")
     load_tensorflow(screen)
-    from ptenmt.recipes import train as train_run
     from ptenmt.training.dry_run import dry_run as run_dry
+    from ptenmt.training.session import train as train_run
 
     view = TrainingView(screen, settings)
     with screen.downloads() as show_download, view.showing():
@@ -82,6 +84,12 @@ def train(
             screen.warn(
                 "no validation was better than the initial weights, which stay the best ones: try a lower "
                 "learning rate"
+            )
+        if any(info.metric == "bleu" and (info.score or 0) < _POOR_BLEU for info in infos):
+            screen.warn(
+                f"below {_POOR_BLEU} BLEU, translations have little to do with their sources: train longer "
+                "(training.epochs), on more pairs (100,000 rather than 1,000), or from a trained model "
+                f"(--init-from, such as {STARTER}); see docs/low-resource.md"
             )
         screen.say(f"done: {result.run}{best}; {command} with")
         screen.say_command(["ptenmt", command, "--run", name, "TEXT"])
@@ -182,7 +190,7 @@ def distil(
     settings = load_config(config, overrides or [])
     name = find_config(config).stem if run is None else run
     load_tensorflow(screen)
-    from ptenmt.recipes.distillation import distil as distil_run
+    from ptenmt.training.distillation import distil as distil_run
 
     view = TrainingView(screen, settings)
     done = comparison = None

@@ -171,7 +171,9 @@ class TrainingView:
         scores, step, console = event.scores, event.global_step, self._screen.console
         if event.is_best:
             score = metric_value(self._metric, getattr(scores, self._metric))
-            self._best = f"best {metric_name(self._metric)} {score} at step {step:,}"
+            best = f"best {metric_name(self._metric)} {score} at step "
+            verdict = "same score, lower loss" if self._best.startswith(best) else "best so far"
+            self._best = f"{best}{step:,}"
         patience = ""
         if event.patience_left is not None:
             left = counted(event.patience_left, "validation")
@@ -185,7 +187,7 @@ class TrainingView:
             f"epochs {epochs}  step {step:,}  {quality}",
             f"loss {event.train_loss:.3f}|{scores.loss:.3f}  "
             f"accuracy {event.train_accuracy:.3f}|{scores.accuracy:.3f}",
-            "best so far" if event.is_best else patience,
+            verdict if event.is_best else patience,
         ]
         self._screen.say(_filled(parts, console.width if console.is_terminal else sys.maxsize), "bold")
         self._standing.plain = _filled([self._best, patience], console.width)

@@ -42,8 +42,8 @@ from ptenmt.cli.console import Screen, counted, load_tensorflow, model_label
 from ptenmt.cli.translation_job import Destination, TranslationJob, TranslationView, run_job
 from ptenmt.config import DecodingConfig
 from ptenmt.config.schema import MAX_ALTERNATIVES
+from ptenmt.data.languages import language_name
 from ptenmt.data.readers import Lines, opened_lines
-from ptenmt.data.text import language_name
 from ptenmt.errors import PtenmtError
 from ptenmt.runs import Choice, Run, find_run
 from ptenmt.runs.trained_model import TrainedModel

@@ -18,8 +18,8 @@ from ptenmt._version import __version__
 from ptenmt.atomic_files import json_text, output_errors
 from ptenmt.cli.console import Screen, counted, duration, standard_output
 from ptenmt.config import DecodingConfig
+from ptenmt.data.languages import language_name
 from ptenmt.data.readers import Lines
-from ptenmt.data.text import language_name
 from ptenmt.errors import ConfigError, OutputError, PtenmtError
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.batching import MAX_BUFFER_CHARACTERS
@@ -247,7 +247,7 @@ class Destination:
             return
         partial = partial_file(self.file.resolve())
         if os.path.exists(partial):
-            screen.warn(f"{partial}, left by an interrupted run, is replaced; --resume continues it")
+            screen.warn(f"{partial}, left by an unfinished run, is replaced; --resume continues it")
 
     @contextmanager
     def opened(

@@ -156,7 +156,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     except yaml.YAMLError as error:
         raise ConfigError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
     if values is None:
-        return {}
+        raise ConfigError(f"config {path} sets no option", "give a preset, such as base.yaml for TED talks")
     if not isinstance(values, dict):
         raise ConfigError(f"{path} must hold sections such as 'model:', not {show_value(values)}")
     return values

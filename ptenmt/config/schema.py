@@ -95,8 +95,8 @@ class CorpusFile:
     target: str | None = _path()
     """A text file whose n-th line translates the n-th line of ``source``."""
     corpus: str | None = None
-    """A public corpus by its name in mtdata, such as ``OPUS-ted2020-v1-eng-por`` (instead of ``path``);
-    the languages may stand in either order. ``ptenmt corpora`` lists them."""
+    """A public corpus of OPUS by name and version, such as ``TED2020/v1`` (instead of ``path``), and where
+    its languages are not the config's, those: ``OpenSubtitles/v2018/en-pt_br``."""
     limit: int | None = None
     """Read only this many pairs, evenly spaced over the file."""
     name: str | None = None

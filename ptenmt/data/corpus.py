@@ -266,7 +266,7 @@ def _sources(data: DataConfig, split: _Split) -> list[Source]:
     if files or data.source == "files":
         sources = []
         for file in files:
-            corpus = stored_pairs(file.corpus) if file.corpus else None
+            corpus = stored_pairs(file.corpus, data) if file.corpus else None
             paths = [Path(path) for path in (file.path, file.source, file.target, corpus) if path]
             read_file = partial(_file_pairs, data, file)
             sources.append(Source(file.label, read_file, paths, file.tag, file.limit))

@@ -1,5 +1,9 @@
-"""Downloads over HTTP, resumable and verified; the published tokenizer is one of them."""
+"""Downloads over HTTP, resumable and verified, from the first of several addresses that works.
 
+The published tokenizer is one of them.
+"""
+
+import itertools
 import logging
 import lzma
 import os
@@ -7,7 +11,9 @@ import shutil
 import time
 import zipfile
 import zlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
@@ -15,18 +21,22 @@ import platformdirs
 import requests
 import urllib3
 
-from ptenmt.atomic_files import exclusive, file_checksum, folder_written_whole
+from ptenmt.atomic_files import exclusive, file_checksum, folder_written_whole, output_errors
 from ptenmt.errors import DownloadError, DownloadProgress, OnDownload, TokenizerError
 
 logger = logging.getLogger(__name__)
 
 _CHUNK = 1 << 16
-_TIMEOUT = (10.0, 30.0)  # seconds to connect, and between two arrivals of data
-_ATTEMPTS = 4  # in a row without progress
+_TIMEOUT = (5.0, 15.0)  # seconds to connect, and to the first and between two arrivals of data
+_ATTEMPTS = 3  # in a row without progress
 _BACKOFF = 0.5  # seconds before the second attempt, doubled before each next one
 _TEMPORARY = {408, 429, 500, 502, 503, 504}
 _MAX_UNPACKED_BYTES = 1_000_000_000  # the published tokenizer has half a million
 _VOCABULARY = "assets/pt_vocab.txt"
+WEB_ARCHIVE = "https://web.archive.org/web/20240301220426if_/"
+"""Begins the address of a page's or file's copy in the web archive; the copy nearest in time answers."""
+_BUCKET = "https://storage.googleapis.com/download.tensorflow.org/"
+_HOST_OF_BUCKET = "http://download.tensorflow.org/"
 
 
 class _ConnectionLost(Exception):
@@ -65,6 +75,24 @@ class _Download:
         )
 
 
+def first_success(sources: Sequence[Callable[[], Path]], option: str) -> Path:
+    """Call functions that download the same from different addresses, until one succeeds; returns its result.
+
+    A failure is logged if another source is left. If none is, raises DownloadError with all reasons, and the
+    last one's hint; ``option`` names a mirror.
+    """
+    failures: list[DownloadError] = []
+    for source in sources:
+        if failures:
+            logger.warning("%s; trying another address", failures[-1].message)
+        try:
+            return source()
+        except DownloadError as error:
+            failures.append(error)
+    reasons = "; ".join(failure.message for failure in failures)
+    raise DownloadError(reasons, f"set {option} to a mirror, {failures[-1].hint}")
+
+
 def is_complete(file: Path, sha256: str | None) -> bool:
     """Whether a file exists and has the checksum; None accepts any content."""
     return file.is_file() and (sha256 is None or file_checksum(file) == sha256.lower())
@@ -77,25 +105,22 @@ def fetch(url: str, destination: Path, *, sha256: str | None, on_progress: OnDow
     interrupted download resumes, also in a later call, if the checksum is known or the server says by
     ``ETag`` or ``Last-Modified`` that the file is still the same; otherwise it starts again. Of several
     processes that want the same file, one downloads and the others wait. Proxies come from the environment
-    (``HTTPS_PROXY`` etc.).
+    (``HTTPS_PROXY`` etc.). A server that is silent for some seconds is left at once.
 
     The destination's folder is created. A file with another checksum than ``sha256``, hexadecimal, is
     replaced; None accepts any content. ``on_progress`` is called with the state after every chunk. Raises
-    DownloadError if the file cannot be reached, verified or written.
+    DownloadError if the file cannot be reached or verified, OutputError if it cannot be written.
     """
     job = _Download(url, destination, sha256, on_progress)
-    try:
+    hint = f"make room or fix the permissions of {destination.parent}, or choose another folder"
+    with output_errors(f"write {destination}", hint):
         if not is_complete(destination, sha256):
             with exclusive(destination.with_name(f"{destination.name}.lock")):
                 if not is_complete(destination, sha256):  # or another process downloaded it meanwhile
-                    _download(job)
-    except requests.RequestException as error:
-        raise job.failure(str(error)) from error
-    except OSError as error:
-        raise DownloadError(
-            f"cannot write {error.filename or job.part}: {error.strerror or error}",
-            hint=f"make room or fix the permissions of {destination.parent}, or choose another folder",
-        ) from error
+                    try:
+                        _download(job)
+                    except requests.RequestException as error:
+                        raise job.failure(str(error)) from error
     return destination
 
 
@@ -133,9 +158,11 @@ def _receive(session: requests.Session, job: _Download) -> None:
             urllib3.exceptions.HTTPError,
             _ConnectionLost,
         ) as error:
-            failures = 1 if job.part_size() > furthest else failures + 1
+            is_further = job.part_size() > furthest
+            failures = 1 if is_further else failures + 1
             furthest = max(furthest, job.part_size())
-            if failures >= _ATTEMPTS:
+            is_silent = isinstance(error, requests.Timeout | urllib3.exceptions.TimeoutError)
+            if failures >= _ATTEMPTS or (is_silent and not is_further):
                 raise job.failure(_reason(error)) from error
             logger.debug("%s: interrupted at byte %d: %s", job.url, furthest, error)
         time.sleep(_BACKOFF * 2 ** (failures - 1))
@@ -170,9 +197,14 @@ def _save(response: requests.Response, job: _Download, offset: int) -> None:
     """Write the body to the part from ``offset``, as the bytes come: a ``.gz`` file stays compressed."""
     length = response.headers.get("Content-Length", "")
     total = offset + int(length) if length.isdecimal() else None
+    chunks = response.raw.stream(_CHUNK, decode_content=False)
+    first = next(chunks, b"")
+    if first.lstrip()[:14].lower().startswith((b"<html", b"<!doctype html")):
+        job.version.unlink(missing_ok=True)
+        raise job.failure("the answer is a web page")
     with job.part.open("ab" if offset else "wb") as file:
         job.report(offset, total)
-        for chunk in response.raw.stream(_CHUNK, decode_content=False):
+        for chunk in itertools.chain([first], chunks):
             file.write(chunk)
             job.report(file.tell(), total)
         file.flush()
@@ -228,6 +260,7 @@ def published_tokenizer(
     Raises:
         TokenizerError: ``path`` contains no tokenizer.
         DownloadError: The archive cannot be fetched or unpacked, or contains no tokenizer.
+        OutputError: The cache cannot be written.
     """
     if path is not None:
         given = _tokenizer_below(Path(path).expanduser())
@@ -243,18 +276,14 @@ def published_tokenizer(
     tokenizer = _tokenizer_below(folder)
     if tokenizer and sha256 is None:
         return tokenizer
-    try:
-        with exclusive(folder.with_name(f"{folder.name}.lock")):
-            tokenizer = _tokenizer_below(folder)
-            if tokenizer is None or (sha256 is not None and not is_complete(archive, sha256)):
-                fetch(url, archive, sha256=sha256, on_progress=on_progress)
-                tokenizer = _unpacked_tokenizer(archive, folder)
-            return tokenizer
-    except OSError as error:
-        raise DownloadError(
-            f"cannot write {error.filename or cache}: {error.strerror or error}",
-            hint="unpack the tokenizer by hand and set tokenizer.path to its folder",
-        ) from error
+    hint = "unpack the tokenizer by hand and set tokenizer.path to its folder"
+    with output_errors(f"write {cache}", hint), exclusive(folder.with_name(f"{folder.name}.lock")):
+        tokenizer = _tokenizer_below(folder)
+        if tokenizer is None or (sha256 is not None and not is_complete(archive, sha256)):
+            urls = dict.fromkeys((url, url.replace(_BUCKET, _HOST_OF_BUCKET), WEB_ARCHIVE + url))
+            sources = [partial(_fetch_tokenizer, each, archive, folder, sha256, on_progress) for each in urls]
+            return first_success(sources, "tokenizer.url")
+        return tokenizer
 
 
 def _tokenizer_below(folder: Path) -> Path | None:
@@ -263,7 +292,10 @@ def _tokenizer_below(folder: Path) -> Path | None:
     return vocabularies[0].parents[1] if vocabularies else None
 
 
-def _unpacked_tokenizer(archive: Path, folder: Path) -> Path:
+def _fetch_tokenizer(
+    url: str, archive: Path, folder: Path, sha256: str | None, on_progress: OnDownload | None
+) -> Path:
+    fetch(url, archive, sha256=sha256, on_progress=on_progress)
     try:
         unpack_zip(archive, folder)
         tokenizer = _tokenizer_below(folder)

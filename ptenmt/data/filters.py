@@ -20,7 +20,7 @@ import numpy as np
 
 from ptenmt.config import DataConfig
 from ptenmt.data.kept_parts import ADDRESS
-from ptenmt.data.language_identification import language_check
+from ptenmt.data.languages import language_check
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.store import Chunk
 
@@ -217,7 +217,7 @@ def _in_languages(languages: tuple[str, str], chunk: Chunk) -> Sequence[bool]:
     check = language_check(languages)
     sides = [[pair[side] for pair in chunk] for side in (0, 1)]
     accepted = [check.accepts(texts, language) for texts, language in zip(sides, languages, strict=True)]
-    return list(np.logical_and(*accepted))
+    return [source and target for source, target in zip(*accepted, strict=True)]
 
 
 def _each_pair(test: Callable[[str, str], bool], chunk: Chunk) -> Sequence[bool]:

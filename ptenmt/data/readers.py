@@ -13,7 +13,7 @@ import select
 import stat
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import zip_longest
@@ -100,7 +100,7 @@ class Lines:
             if _UTF_16_MARK.match(line) or has_many_zeros(line):
                 raise DataError(f"{self._name} is not UTF-8 but UTF-16, or no text", _HINT)
         try:
-            return line.removesuffix(b"\n").removesuffix(self._end).decode()
+            text = line.removesuffix(b"\n").removesuffix(self._end).decode()
         except UnicodeDecodeError as error:
             self.num_invalid += 1
             if number == 1 and line.startswith(_GZIP_MARK):
@@ -112,6 +112,10 @@ class Lines:
             raise DataError(
                 f"{self._name}, line {number}: byte {error.start + 1} is not valid UTF-8", self._hint
             ) from error
+        if number == 1 and line.count(b"\r") > 1 and not line.endswith(b"\n"):
+            message = f"{self._name} has carriage returns instead of line ends"
+            raise DataError(message, "convert it: tr '\\r' '\\n'")
+        return text
 
 
 def has_many_zeros(content: bytes) -> bool:
@@ -213,11 +217,14 @@ def _column_pairs(path: Path) -> Iterator[SentencePair]:
             "two aligned text files are given as {source: …, target: …}",
         )
     is_csv = name.endswith((".csv", ".csv.gz"))
-    for number, row in _csv_rows(path) if is_csv else _tsv_rows(path):
-        if len(row) != 2 and not (len(row) == 3 and _is_number(row[2])):
+    rows = _csv_rows(path) if is_csv else _tsv_rows(path)
+    for number, row in rows:
+        if not _is_pair(row):
             columns = "1 column" if len(row) == 1 else f"{len(row)} columns"
+            num_others = sum(not _is_pair(row) for _, row in rows)
+            others = f"; {num_others:,} more lines are no pairs" if num_others else ""
             raise DataError(
-                f"{path}, line {number}: {columns} instead of 2",
+                f"{path}, line {number}: {columns} instead of 2{others}",
                 hint="every line holds a sentence and its translation, or these and a score; columns are "
                 f"separated by {'commas' if is_csv else 'tabs'}",
             )
@@ -229,12 +236,12 @@ def tsv_line(*columns: str) -> str:
     return "\t".join(column.translate(_ONE_LINE) for column in columns) + "\n"
 
 
-def _is_number(text: str) -> bool:
+def _is_pair(row: Sequence[str]) -> bool:
+    """Whether a row has two columns, or a score in a third."""
     try:
-        float(text)
+        return len(row) == 2 or (len(row) == 3 and float(row[2]) is not None)
     except ValueError:
         return False
-    return True
 
 
 def _aligned_pairs(file: CorpusFile) -> Iterator[SentencePair]:

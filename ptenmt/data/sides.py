@@ -5,9 +5,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from ptenmt.config import CorpusFile, DataConfig
-from ptenmt.data.language_identification import language_check
+from ptenmt.data.languages import language_check, language_name
 from ptenmt.data.readers import SentencePair, read_pairs
-from ptenmt.data.text import language_name
 from ptenmt.errors import DataError
 
 _NUM_PAIRS = 500

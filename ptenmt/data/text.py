@@ -4,13 +4,10 @@ Corpora like TED have words and punctuation separated, in the Penn Treebank's st
 quotes as two back-ticks and two apostrophes. User input is converted to it, and translations back.
 """
 
-import json
 import re
-import string
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
 
 from ptenmt.config import DataConfig
 from ptenmt.config.schema import Tokenization
@@ -230,45 +227,3 @@ def _split_like_treebank(text: str, language: str) -> str:
     if rules.language == "en":
         text = _apply(_ENGLISH_CONTRACTIONS, text)
     return " ".join(text.split())
-
-
-_LANGUAGES = json.loads(Path(__file__).with_name("languages.json").read_text(encoding="utf-8"))
-"""English names; words that are rare in other languages, except for those that several here have; frequent
-words of Portuguese and English that others may have, too; letters beside a to z; the most frequent words."""
-_WORDS_OF = {code: frozenset(words.split()) for code, words in _LANGUAGES["common_words"].items()}
-_SHARED_WORDS = frozenset(_LANGUAGES["shared_words"].split())
-_LAST_LATIN = "\u024f"
-_MIN_WORDS = 3
-_MOST_WITHOUT_COMMON = 4
-
-
-def seems_foreign(text: str, language: str) -> bool:
-    """Whether most letters of a text are of another script, or its words are unlike this language's.
-
-    That is, it has common words of other languages and none of this one, or five words and none is common.
-    About 1 % of sentences do. Of a language whose words are not known here none does.
-    """
-    own = _WORDS_OF.get(language)
-    if own is None:
-        return False
-    if max(text, default="") > _LAST_LATIN:
-        letters = list(filter(str.isalpha, text))
-        if 2 * sum(letter > _LAST_LATIN for letter in letters) > len(letters):
-            return True
-    words = set(re.findall(r"[^\W\d_]+", text.casefold()))
-    if len(words) < _MIN_WORDS or not own.isdisjoint(words):
-        return False
-    if any(not common.isdisjoint(words) for common in _WORDS_OF.values()):
-        return True
-    return len(words) > _MOST_WITHOUT_COMMON and words.isdisjoint(_SHARED_WORDS)
-
-
-def alphabet(code: str) -> frozenset[str] | None:
-    """The small letters that a language written in the Latin script has; None if it is not known here."""
-    letters = _LANGUAGES["alphabets"].get(code)
-    return None if letters is None else frozenset(letters + string.ascii_lowercase)
-
-
-def language_name(code: str) -> str:
-    """The English name of a language by its ISO 639-1 code; an unknown code is returned unchanged."""
-    return str(_LANGUAGES["names"].get(code, code))

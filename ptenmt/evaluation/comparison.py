@@ -31,8 +31,8 @@ class RunSummary:
     options: dict[str, Any]
     """By dotted name; of files the names, without folders of this machine."""
     parameters: int
-    pairs: int
-    """Training pairs; windows for a next-word model."""
+    pairs: int | None
+    """Training pairs; windows for a next-word model; None for an imported one."""
     fingerprints: dict[str, str]
     steps: int | None
     """None without a history, as for an average of checkpoints."""
@@ -121,15 +121,15 @@ def _score(
     results = []
     for run in runs:
         hypotheses, search = System.load(run, load).translate(test_set, on_progress)
-        results.append((scorer.statistics(hypotheses.texts), search))
+        results.append((hypotheses.texts, search))
     baseline = results[0][0]
     return [
         RunScores(
-            differences=scorer.differences(statistics, baseline),
+            differences=scorer.differences(texts, baseline),
             search=search,
             sentences_per_second=len(test_set) / search.seconds,
         )
-        for statistics, search in results
+        for texts, search in results
     ]
 
 
@@ -149,7 +149,7 @@ def _summarize(run: Run, name: str) -> RunSummary:
         run=name,
         options=flat_options(without_paths(config)),
         parameters=record.parameters,
-        pairs=record.data["train"].size,
+        pairs=record.data["train"].size if "train" in record.data else None,
         fingerprints={split: part.fingerprint for split, part in record.data.items()},
         steps=steps,
         epochs=None if steps is None else run.steps_per_epoch().position(steps),

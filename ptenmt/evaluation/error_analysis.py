@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ptenmt.scores import Score, Scorer, Statistics
+from ptenmt.scores import Score, Scorer
 from ptenmt.tokenizers import UNK, Tokenizer
 from ptenmt.tokenizers.words import word_pattern
 from ptenmt.translation.safeguards import repeated_ngrams
@@ -149,12 +149,12 @@ def count_words(texts: Iterable[str]) -> Counter[str]:
 def analyse_errors(
     sentences: Sequence[EvaluatedSentence],
     scorer: Scorer,
-    statistics: Statistics,
+    hypotheses: Sequence[str],
     sources: SourceWords | None,
 ) -> ErrorAnalysis:
     """Find where a system fails.
 
-    The scorer and its statistics are those of the detokenized hypotheses; ``sources`` are the words of the
+    The scorer is that of the detokenized hypotheses; ``sources`` are the words of the
     same sentences, None if they or the run's vocabulary are unknown.
     """
     ranked = sorted(sentences, key=lambda sentence: (sentence.score, -len(sentence.hypothesis), sentence.row))
@@ -164,7 +164,7 @@ def analyse_errors(
     )
     return ErrorAnalysis(
         breakdowns=[
-            _divided(title, values, scorer, statistics)
+            _divided(title, values, scorer, hypotheses)
             for title, values in _values(sentences, sources).items()
         ],
         worst=ranked[:num_worst],
@@ -217,7 +217,9 @@ def _values(
     }
 
 
-def _divided(title: str, values: Sequence[float] | str, scorer: Scorer, statistics: Statistics) -> Breakdown:
+def _divided(
+    title: str, values: Sequence[float] | str, scorer: Scorer, hypotheses: Sequence[str]
+) -> Breakdown:
     unit, edges, names = _SCALES[title]
     if isinstance(values, str):
         return Breakdown(title=title, unit=unit, bands=[], missing=values)
@@ -225,7 +227,7 @@ def _divided(title: str, values: Sequence[float] | str, scorer: Scorer, statisti
     for row, value in enumerate(values):
         rows[bisect_right(edges, value)].append(row)
     bands = [
-        Band(name=name, num_pairs=len(chosen), scores=scorer.scores(statistics, chosen) if chosen else [])
+        Band(name=name, num_pairs=len(chosen), scores=scorer.scores(hypotheses, chosen) if chosen else [])
         for name, chosen in zip(names, rows, strict=True)
     ]
     return Breakdown(title=title, unit=unit, bands=bands)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -38,7 +39,7 @@ from ptenmt.evaluation.test_set import (
 )
 from ptenmt.runs import Run, check_task, find_run
 from ptenmt.runs.history import perplexity
-from ptenmt.scores import BaselineComparison, MetricName, Score, Scorer, Statistics, TextForm
+from ptenmt.scores import BaselineComparison, MetricName, Score, Scorer, TextForm
 from ptenmt.tokenizers import load_tokenizers
 
 SENTENCE_METRIC: MetricName = "chrF2++"
@@ -353,11 +354,10 @@ def _scored(
     """Score the output, and compare it with the baseline's, if there is one."""
     test_set, run = request.test_set, request.run
     scorers = {form: Scorer(form, references) for form, references in test_set.references_by_form.items()}
-    statistics = {form: scorer.statistics(output.in_form(form)) for form, scorer in scorers.items()}
-    scores, comparison = _scores(scorers, statistics, baseline, baseline_output)
+    scores, comparison = _scores(scorers, output, baseline, baseline_output)
     sentences = _sentences(test_set, output, baseline_output)
     source_words = _source_words(request, on_progress)
-    errors = analyse_errors(sentences, scorers["detokenized"], statistics["detokenized"], source_words)
+    errors = analyse_errors(sentences, scorers["detokenized"], output.texts, source_words)
     return Evaluation(
         name=request.name,
         folder=None if run is None else str(run.path),
@@ -390,18 +390,16 @@ def _check_hypotheses_alone(load: LoadOptions, baseline: str | Path | None, give
 
 
 def _scores(
-    scorers: dict[TextForm, Scorer],
-    statistics: dict[TextForm, Statistics],
-    baseline: str,
-    output: Hypotheses | None,
+    scorers: dict[TextForm, Scorer], output: Hypotheses, baseline: str, baseline_output: Hypotheses | None
 ) -> tuple[list[Score], BaselineComparison | None]:
     """All scores, and their comparison with the baseline's output, if there is one."""
-    if output is None:
-        return [score for form, scorer in scorers.items() for score in scorer.scores(statistics[form])], None
+    if baseline_output is None:
+        scores = [scorer.scores(output.in_form(form)) for form, scorer in scorers.items()]
+        return list(chain(*scores)), None
     differences = [
         difference
         for form, scorer in scorers.items()
-        for difference in scorer.differences(statistics[form], scorer.statistics(output.in_form(form)))
+        for difference in scorer.differences(output.in_form(form), baseline_output.in_form(form))
     ]
     comparison = BaselineComparison(name=baseline, differences=differences)
     return [difference.score for difference in differences], comparison

@@ -12,16 +12,6 @@ from ptenmt.runs.history import NOTHING
 from ptenmt.scores import SIGNIFICANCE_LEVEL, BaselineComparison
 
 _NUM_UNKNOWN_SHOWN = 10
-_NOISES = {
-    "no noise": "as they are, as users write them",
-    "upper_case": "IN CAPITALS",
-    "title_case": "With A Capital At The Beginning Of Each Word",
-    "lower_case": "in lower case",
-    "typos": "the sources alone mistyped, at least one word each",
-    "drop_end_punctuation": "without the full stop, question or exclamation mark at their end",
-    "symbols": "with one to three emoji or other symbols at their end or beginning",
-    "placeholders": "with URLs, numbers and the like replaced by placeholders",
-}
 
 
 def evaluation_tables(evaluation: Evaluation, *, with_details: bool) -> list[Table]:
@@ -180,12 +170,14 @@ def robustness_table(robustness: Sequence[NoiseScores]) -> Table:
             f"{0 - scores.bleu_drop:+.2f}" if number else "",
             f"{scores.chrf:.2f}",
             f"{0 - scores.chrf_drop:+.2f}" if number else "",
-            _NOISES[scores.noise],
         )
         for number, scores in enumerate(robustness)
     ]
-    header = ("noise", "changed", "BLEU", "difference", "chrF", "difference", "sources and references")
-    note = "The references have the same noise, except for typos. Differences are from the first row."
+    header = ("noise", "changed", "BLEU", "difference", "chrF", "difference")
+    note = (
+        "The noises are options of data.augment. The references have the same, except for typos. "
+        "Differences are from the first row."
+    )
     return Table(title="robustness", header=header, rows=rows, numbers=range(1, 6), note=note)
 
 

@@ -19,7 +19,8 @@ import sentencepiece
 
 from ptenmt.atomic_files import temporary_folder
 from ptenmt.config import Config, DataConfig
-from ptenmt.data.text import TextPreparation, language_name, lowers_typed
+from ptenmt.data.languages import language_name
+from ptenmt.data.text import TextPreparation, lowers_typed
 from ptenmt.errors import ExportError
 from ptenmt.export.card import CARD_FILE, SUMS_FILE, card_text, json_file
 from ptenmt.export.limits import warn_if_lacking

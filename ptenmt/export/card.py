@@ -12,7 +12,7 @@ import yaml
 
 from ptenmt.config import Config, CorpusFile
 from ptenmt.config.loading import without_paths
-from ptenmt.data.text import language_name
+from ptenmt.data.languages import language_name
 from ptenmt.runs import versions
 from ptenmt.runs.history import NOTHING, History
 from ptenmt.runs.trained_model import TrainedModel

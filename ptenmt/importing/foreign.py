@@ -5,7 +5,7 @@ components (where positions have their sines first), and the names and layout of
 in ptenmt needs to know where a run came from.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,15 @@ from typing import Any
 import numpy as np
 
 from ptenmt.config import DecodingConfig, ModelConfig, TokenizerConfig
-from ptenmt.errors import ConfigError, ModelImportError
+from ptenmt.errors import ConfigError, ModelImportError, TokenizerError
 from ptenmt.importing.tensors import Tensors
 from ptenmt.model.layouts import Place, in_order, interleaving, variable_shapes
 from ptenmt.tokenizers import SPECIAL_PIECES, UNK, TokenizerPair
 from ptenmt.tokenizers.imported import ImportedTokenizer
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 
+_LEAST_KNOWN = 0.9
+"""Least share of a vocabulary's tokens that are pieces of the SentencePiece model that belongs to it."""
 NEVER = -1e4
 """Logit of tokens that a model cannot generate: their probability is 0, and float16 can hold it."""
 
@@ -80,17 +82,42 @@ class ForeignModel:
     """``licence``, and what else ptenmt's own exports say, see ``Run.exported_facts``."""
 
     def tokenizers(self, tag: str = "") -> tuple[TokenizerConfig, TokenizerPair]:
-        """The tokenizers, and their options; ``tag`` as for ``ImportedTokenizer``."""
-        if self.source.is_own and self.spm[0] == self.spm[1] and not tag:
-            own = SentencePieceTokenizer(self.spm[0])
-            if own.vocabulary == self.source.tokens == self.target.tokens:
-                config = TokenizerConfig(
-                    kind="sentencepiece", shared=True, vocabulary_size=own.vocabulary_size
-                )
-                return config, TokenizerPair(own, own)
+        """The tokenizers, and their options; ``tag`` as for ``ImportedTokenizer``.
+
+        Raises ModelImportError if a vocabulary and the SentencePiece models do not fit, TokenizerError.
+        """
+        try:
+            own, other = map(SentencePieceTokenizer, self.spm)
+        except RuntimeError as error:
+            raise TokenizerError("a SentencePiece model is damaged", "copy or download it again") from error
+        known = {*own.vocabulary, *other.vocabulary}
+        self._check_pieces(self.source, own.vocabulary, known)
+        self._check_pieces(self.target, other.vocabulary, known)
+        is_own = self.source.is_own and own.model == other.model and not tag
+        if is_own and own.vocabulary == self.source.tokens == self.target.tokens:
+            config = TokenizerConfig(kind="sentencepiece", shared=True, vocabulary_size=own.vocabulary_size)
+            return config, TokenizerPair(own, own)
         source = ImportedTokenizer(self.spm[0], self.source.rows()[0], tag)
         target = ImportedTokenizer(self.spm[1], self.target.rows()[0])
         return TokenizerConfig(kind="imported"), TokenizerPair(source, target)
+
+    def _check_pieces(self, vocabulary: Vocabulary, pieces: Sequence[str], known: Set[str]) -> None:
+        """Compare a vocabulary with the pieces of its SentencePiece model, ``known`` those of both languages.
+
+        Other programs order their vocabularies in their own way; only ptenmt's has the order of the pieces.
+        """
+        special = {vocabulary.unknown, vocabulary.end, vocabulary.start}
+        tokens = [
+            token for token in vocabulary.tokens if len(token) > 1 and not token.startswith(("<", ">>"))
+        ]
+        num_unknown = len({*tokens} - known - special)
+        is_own = tuple(pieces[: len(SPECIAL_PIECES)]) == SPECIAL_PIECES
+        if num_unknown > (1 - _LEAST_KNOWN) * len(tokens) or (is_own and pieces != vocabulary.tokens):
+            reason = f"it lacks {num_unknown:,} of {len(tokens):,} tokens" if num_unknown else "another order"
+            raise ModelImportError(
+                f"{self.tensors.file.parent}: the vocabulary does not fit the SentencePiece model: {reason}",
+                "the files are of two models, or were changed: copy or download the whole folder again",
+            )
 
     def weights(self) -> dict[str, np.ndarray]:
         """All weights, float32, by the path of their variable in ptenmt."""

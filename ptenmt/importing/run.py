@@ -9,9 +9,9 @@ from pathlib import Path
 
 from ptenmt.atomic_files import file_checksum, temporary_folder
 from ptenmt.config import AugmentConfig, Config, DataConfig
-from ptenmt.data.corpora import two_letter_code
 from ptenmt.data.download import unpack_zip
 from ptenmt.data.kept_parts import PLACEHOLDERS
+from ptenmt.data.languages import two_letter_code
 from ptenmt.errors import DownloadError, ModelImportError, PtenmtError
 from ptenmt.importing.ctranslate2 import read_ctranslate2
 from ptenmt.importing.foreign import ForeignModel
@@ -60,6 +60,7 @@ def import_model(
     """
     path, target = Path(path).expanduser(), Run(run_path(run))
     with written_whole(target, "--run") as new, _opened(path) as folder:
+        _check_sums(folder / "SHA256SUMS")
         model = read_model(folder)
         source_language, target_language = _languages(
             folder, model, (source_language, target_language), on_warning
@@ -130,6 +131,21 @@ def _opened(path: Path) -> Iterator[Path]:
         except PtenmtError as error:
             named = [text.replace(str(folder), str(path)) for text in (error.message, error.hint)]
             raise type(error)(*named) from error
+
+
+def _check_sums(file: Path) -> None:
+    """Raise ModelImportError if a file is not the one that the list of checksums beside it, if any, names."""
+    lines = []
+    if file.exists():
+        with reading(file):
+            lines = file.read_text(encoding="utf-8").splitlines()
+    for line in lines:
+        checksum, _, name = line.partition("  ")
+        if (listed := file.parent / name).is_file() and file_checksum(listed) != checksum:
+            raise ModelImportError(
+                f"{listed} is not the file that {file.name} lists",
+                f"copy the folder again, or delete {file.name} if you have changed the file",
+            )
 
 
 def _languages(

@@ -63,6 +63,7 @@ UNITS: dict[TaskName, str] = {"translation": "pairs", "next-word": "windows"}
 COMMANDS: dict[TaskName, str] = {"translation": "translate", "next-word": "complete"}
 """The command that uses a trained model of each task."""
 
+_OTHER_RUN = "choose another with --run"
 _OTHER_NAME = "choose another name for the run"
 _COPY_HINT = "restore it from a copy, or copy the whole run folder again"
 _TRAIN_HINT = "train one first: ptenmt train --config demo.yaml"
@@ -207,7 +208,8 @@ class Run:
                 f"{self.path} is of run format {version}; this ptenmt knows formats up to {FORMAT_VERSION}",
                 "upgrade ptenmt: git pull and pip install . in its clone",
             )
-        if missing := sorted(set(needed) - facts.keys()):
+        untrained = {"steps_per_epoch"} if "imported_from" in facts else set()
+        if missing := sorted(set(needed) - facts.keys() - untrained):
             raise RunError(f"{file} is damaged: it lacks {', '.join(missing)}", _COPY_HINT)
         return facts
 
@@ -225,9 +227,10 @@ class Run:
         return data[split].fingerprint or None if split in data else None
 
     def steps_per_epoch(self) -> EpochSteps:
-        """The steps of its epochs; RunError if the run does not say."""
+        """The steps of its epochs; RunError if the run does not say, or another program trained it."""
         steps = self.record({"steps_per_epoch"}).steps_per_epoch
-        assert steps is not None
+        if steps is None:
+            raise RunError(f"{self.path} was imported: ptenmt knows nothing of its training", _OTHER_RUN)
         return steps
 
     def config(self) -> Config:

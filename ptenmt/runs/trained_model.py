@@ -111,7 +111,7 @@ class TrainedModel:
     def output_ids(self) -> list[int] | None:
         """The target tokens that search generates, those of the training's targets; None for all.
 
-        Training records them when it ends (``ptenmt.recipes.train``).
+        Training records them when it ends (``ptenmt.train``).
         """
         return self.run.recorded_ids("output_ids")
 

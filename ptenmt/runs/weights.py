@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ptenmt.atomic_files import json_checksum, remove_unfinished, write_bytes
 from ptenmt.config import Config, ModelConfig
@@ -98,28 +98,17 @@ def write_weights(
     )
     with _saving(file):
         file.parent.mkdir(exist_ok=True)
-        write_bytes(file, *_parts(info, arrays))
+        write_bytes(file, serialized(info, arrays))
     return info
 
 
 def serialized(info: WeightsInfo, arrays: Mapping[str, "np.ndarray"]) -> bytes:
     """The content of a weights file."""
-    return b"".join(_parts(info, arrays))
+    import safetensors.numpy
 
-
-def _parts(info: WeightsInfo, arrays: Mapping[str, "np.ndarray"]) -> Iterator[bytes | memoryview]:
-    """The content of a weights file, its arrays not copied, unlike by the package safetensors."""
     facts = {name: value for name, value in vars(info).items() if name != "file"}
-    header: dict[str, Any] = {"__metadata__": {_METADATA: json.dumps({"format": FORMAT_VERSION, **facts})}}
-    end = 0
-    for name, array in sorted(arrays.items()):
-        begin, end = end, end + array.nbytes
-        header[name] = {"dtype": "F32", "shape": array.shape, "data_offsets": [begin, end]}
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    yield struct.pack("<Q", len(text)) + text
-    for _, array in sorted(arrays.items()):
-        yield array.data.cast("B") if array.size else b""
+    metadata = {_METADATA: json.dumps({"format": FORMAT_VERSION, **facts})}
+    return safetensors.numpy.save(dict(arrays), metadata)
 
 
 def read_info(file: Path) -> WeightsInfo:

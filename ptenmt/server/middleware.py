@@ -35,6 +35,7 @@ _HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "cache-control": "no-store",
 }
+_MODEL_FACTS = {"name", "step", "trained", "metric", "score"}
 _PROBES = ("/health", "/ready")
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 """Any other is counted as other."""
@@ -91,7 +92,7 @@ class Metrics:
         """All metrics in Prometheus' text format, with the models that are loaded now."""
         self._models.clear()
         for model in models:
-            facts = model.model_dump(include={"name", "step", "trained", "metric", "score"})
+            facts = model.model_dump(include=_MODEL_FACTS, exclude_none=True)
             info = self._models.labels(f"{model.source}-{model.target}")
             info.info({name: str(value) for name, value in facts.items()})
         return prom.generate_latest(self._registry)

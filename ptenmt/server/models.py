@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ptenmt.config import DecodingConfig
-from ptenmt.data.text import language_name
+from ptenmt.data.languages import language_name
 from ptenmt.errors import ConfigError, PtenmtError
 from ptenmt.runs import Choice
 from ptenmt.runs.trained_model import TrainedModel

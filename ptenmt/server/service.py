@@ -16,7 +16,7 @@ from python_multipart.multipart import parse_options_header
 from starlette.datastructures import UploadFile
 
 from ptenmt.config import DecodingConfig
-from ptenmt.data.text import seems_foreign
+from ptenmt.data.languages import foreign_languages, language_check
 from ptenmt.documents.inline import is_prose
 from ptenmt.errors import ConfigError
 from ptenmt.server.coalescing_engine import (
@@ -203,16 +203,13 @@ class Service:
 
         A text that is confidently identified as in none of them has a further one, its own.
         """
-        from ptenmt.data.language_identification import language_check  # loads NumPy
-
         languages, source = self.models.languages, self.models.default.source
         ranked: list[tuple[str, float]] = [(language, 0.0) for language in languages]
         try:
             if is_prose(text):
-                check = language_check((), None)
-                foreign = check.foreign([text], source) if seems_foreign(text, source) else []
+                foreign = foreign_languages([text], source)
                 others = [language for language in foreign if language and language not in languages]
-                ranked = check.ranked(text, [*languages, *others])
+                ranked = language_check((), None).ranked(text, [*languages, *others])
         except ValueError as error:
             raise Refusal(
                 f"the languages {', '.join(languages)} cannot be identified: name the source"
@@ -302,6 +299,10 @@ async def read(request: Request, model: type[_Model]) -> _Model:
     try:
         return model.model_validate_json(body.removeprefix(codecs.BOM_UTF8))
     except ValidationError as error:
+        if error.errors()[0]["type"] == "json_invalid" and "json" not in content_type:
+            raise Refusal(
+                f"the body is {content_type or 'of no type'}: send application/json or a form"
+            ) from error
         raise Refusal(_first_error(error)) from error
 
 

@@ -8,19 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from ptenmt.config import Config
-from ptenmt.errors import OnDownload, PtenmtError, RunError, TrainingError
+from ptenmt.errors import OnDownload, RunError, TrainingError
 from ptenmt.model.ctranslate2_model import why_not_ctranslate2
+from ptenmt.processes import load_tensorflow
 from ptenmt.runs import Run, run_path, set_aside
 from ptenmt.runs.history import History
-from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
-from ptenmt.runs.weights import list_weights
 from ptenmt.signals import StopSignals
-from ptenmt.tokenizers import TokenizerPair
-from ptenmt.training.distributed import Workers, find_cluster, prepare
-from ptenmt.training.events import CurvePoint, Event, StepDone, Stopped, TrainingStarted, Validated, Warned
-from ptenmt.training.preparation import TrainingInputs
-from ptenmt.training.tensorboard import TensorBoard
-from ptenmt.training.trainer import Trainer
+from ptenmt.training.conversion import cache_translator, prepare_for_translating
+
+load_tensorflow()  # before the next modules import it
+
+from ptenmt.training.distributed import Workers, find_cluster, prepare  # noqa: E402
+from ptenmt.training.events import CurvePoint, Event, StepDone, Stopped, TrainingStarted, Validated, Warned  # noqa: E402
+from ptenmt.training.preparation import TrainingInputs  # noqa: E402
+from ptenmt.training.tensorboard import TensorBoard  # noqa: E402
+from ptenmt.training.trainer import Trainer  # noqa: E402
 
 SHARED_FOLDER_SECONDS = 60.0
 """How long a network file system may take to show workers what the chief wrote."""
@@ -51,7 +53,22 @@ def train(
     on_event: Callable[[Event], None] = lambda _event: None,
     on_download: OnDownload | None = None,
 ) -> TrainingResult:
-    """Train the weights of a run, or resume from its latest checkpoint; as ``ptenmt.recipes.train``.
+    """Train a run, or resume it from its latest checkpoint, and prepare it for translating.
+
+    After the loop the layer that aligns words is chosen, the best weights are converted for CTranslate2, and
+    unless a signal ended the training, the confidences of translations are calibrated.
+
+    In the main thread, SIGINT, SIGTERM and SIGHUP (a closed terminal) finish the current step, save and end
+    the training; a second one exits immediately.
+
+    Args:
+        config: The run's options.
+        run: A path, or a name below ``checkpoints/``.
+        fresh: Start over; an existing run of that name is renamed, not deleted.
+        init_from: Warm start: a run whose weights and tokenizers a new run starts from (fine-tuning).
+        facts: Further entries of ``run.json``.
+        on_event: Called with every event.
+        on_download: Called with the progress of a download.
 
     Raises:
         OutputError: The folder cannot be written.
@@ -95,13 +112,19 @@ def train(
                 f"{directory.path} was removed or changed during the training: {', '.join(missing)} missing",
                 "train it again with --fresh",
             )
-    return TrainingResult(
+    result = TrainingResult(
         run=directory.path,
         history=History(directory.path).validations(),
         stopped_by=stop.received if is_stopped else None,
         is_saved=is_saved,
         is_chief=is_chief,
     )
+    if config.task == "translation" and is_chief and is_saved:
+        is_finished = result.stopped_by is None  # nobody who sends a signal waits for the calibration
+        prepare_for_translating(
+            config, directory, lambda message: on_event(Warned(message=message)), calibrates=is_finished
+        )
+    return result
 
 
 def _train(
@@ -169,19 +192,6 @@ def _write_run(inputs: TrainingInputs, facts: dict[str, Any]) -> None:
     run.write(config, facts)
     if not inputs.is_resumed:
         inputs.task.tokenizers.save(run.tokenizer_folder)
-
-
-def cache_translator(
-    config: Config, run: Run, tokenizers: TokenizerPair, warn: Callable[[str], None]
-) -> None:
-    """Convert the best weights so far for CTranslate2, unless that is done already; errors are warnings."""
-    candidates = list_weights(run.weights_folder, "best")
-    if config.task != "translation" or why_not_ctranslate2(config.model) or not candidates:
-        return
-    try:
-        ctranslate2_model(TrainedModel(run, config, tokenizers, candidates, warn))
-    except PtenmtError as error:
-        warn(f"cannot convert the best weights for translating: {error.message}")
 
 
 def _check_shared(run: Run, workers: Workers) -> None:

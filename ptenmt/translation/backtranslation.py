@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from ptenmt._version import __version__
-from ptenmt.data.language_identification import language_check
+from ptenmt.data.languages import language_check
 from ptenmt.data.readers import tsv_line
 from ptenmt.data.text import spacing
 from ptenmt.errors import DataError

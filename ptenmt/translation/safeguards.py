@@ -18,7 +18,8 @@ from itertools import pairwise
 from ptenmt.config import Config, DecodingConfig
 from ptenmt.data.augmentation import capitalized
 from ptenmt.data.kept_parts import PLACEHOLDERS, find_kept_parts, without_kept_parts
-from ptenmt.data.text import lowers_typed, seems_foreign
+from ptenmt.data.languages import foreign_languages
+from ptenmt.data.text import lowers_typed
 from ptenmt.tokenizers import END, UNK, TokenizerPair
 from ptenmt.tokenizers.base import script_of
 from ptenmt.tokenizers.words import WordTokenizer, word_pattern
@@ -141,18 +142,15 @@ class Safeguards:
         rows = [
             row
             for row, text in enumerate(segmented)
-            if not all(sentence.is_blank for sentence in text.sentences) and seems_foreign(texts[row], source)
+            if not all(sentence.is_blank for sentence in text.sentences)
         ]
         detected = list(segmented)
-        if not rows:
-            return detected
-        from ptenmt.data.language_identification import language_check  # it loads NumPy
-
-        languages = language_check((), None).foreign([texts[row] for row in rows], source)
+        languages = foreign_languages([texts[row] for row in rows], source)
         for row, language in zip(rows, languages, strict=True):
-            detected[row] = replace(segmented[row], detected=language)
             if language == target and not segmented[row].sentences[0].target_prefix:
                 detected[row] = SegmentedText([Sentence(original=texts[row])], detected=language)
+            elif language is not None:
+                detected[row] = replace(segmented[row], detected=language)
         return detected
 
     def once_more(

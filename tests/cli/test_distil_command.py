@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from ptenmt.recipes import distillation
-from ptenmt.recipes.distillation import Distillation
 from ptenmt.runs import Run
+from ptenmt.training import distillation
+from ptenmt.training.distillation import Distillation
 from ptenmt.training.session import TrainingResult
 
 SAME_SIZE = ["--config", "tiny.yaml", "--run", "student", "--set", "training.epochs=1"]

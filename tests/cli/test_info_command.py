@@ -180,3 +180,14 @@ def test_a_full_disk_is_an_error(beside: Path) -> None:
         )
     assert answer.stderr == b"error: cannot write standard output: No space left on device\n"
     assert answer.returncode == 1
+
+
+@pytest.mark.usefixtures("copied_run")
+def test_a_run_of_another_programs_model(ptenmt) -> None:
+    ptenmt("import", str(Path(__file__).parents[1] / "importing/marian/huggingface"), "--run", "opus")
+    assert rows(ptenmt("info", "--run", "opus").stdout)["pairs"] == "–"
+    compared = rows(ptenmt("compare", "opus", "tiny").stdout)
+    assert (compared["training pairs"], compared["steps"]) == ("– 48", "– 60")
+    error = ptenmt("inspect", "history", "--run", "opus", code=1).stderr
+    assert "checkpoints/opus was imported: ptenmt knows nothing of its training" in error
+    assert "damaged" not in error

@@ -22,6 +22,29 @@ def test_names_that_no_run_can_have(ptenmt, name: str, reason: str) -> None:
     assert reason in ptenmt("train", "--config", "demo.yaml", "--run", name, code=1).stderr
 
 
+@pytest.mark.parametrize("place", ["a" * 300, "file/inside", "/proc/forbidden"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["export", "--run", STARTER, "--output", "{}"],
+        ["export", "--run", STARTER, "--format", "argos", "--output", "{}"],
+        ["train", "--config", "{}.yaml"],
+        ["data", "--config", "demo.yaml", "--report", "{}.html"],
+        ["evaluate", "--run", STARTER, "--source", "file", "--reference", "file", "--report", "{}.md"],
+        ["import", "{}", "--run", "new"],
+        ["translate", "--run", STARTER, "{}.html", "--output-dir", "en"],
+        ["translate", "--run", STARTER, "--input", "{}"],
+        ["translate", "--run", STARTER, "--glossary", "{}", "a"],
+    ],
+    ids=" ".join,
+)
+def test_a_path_that_cannot_be_used(ptenmt, empty: Path, arguments: list[str], place: str) -> None:
+    (empty / "file").touch()
+    answer = ptenmt(*(argument.format(place) for argument in arguments), code=1)
+    assert place in answer.stderr
+    assert [path.name for path in empty.iterdir()] == ["file"]
+
+
 @needs_full
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["translate", "--help"]])
 def test_help_on_a_full_disk(arguments: list[str]) -> None:

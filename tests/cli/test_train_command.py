@@ -244,6 +244,39 @@ def test_a_closed_terminal_saves_too(copied_run: Path) -> None:
         process.kill()
 
 
+@pytest.mark.slow  # starts a training of its own, as Ctrl-C's test above does
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGHUP")
+def test_a_pipe_that_nobody_reads_saves_too(copied_run: Path) -> None:
+    arguments = ["--config", "tiny.yaml", "--set", "training.epochs=1000000", "--run", "left"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ptenmt", "train", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        read_until(process.stdout, "best so far")
+        process.stdout.close()  # as head does
+        assert process.wait() == 128 + signal.SIGHUP
+        assert Run(copied_run / "checkpoints/left").checkpoints()
+    finally:
+        process.kill()
+
+
+@pytest.mark.usefixtures("_uncompiled")
+def test_a_poor_score_comes_with_advice(ptenmt, copied_run: Path) -> None:
+    def said(epochs: int) -> str:
+        answer = ptenmt(
+            "train", "--config", "tiny.yaml", "--set", f"training.epochs={epochs}", "--run", "short"
+        )
+        assert "done: checkpoints/short, best BLEU" in answer.stderr
+        return answer.stderr
+
+    assert "below 10 BLEU, translations have little to do with their sources" in said(1)
+    assert "below 10 BLEU" not in (copied_run / "train.err").read_text()
+
+
 @pytest.mark.usefixtures("_uncompiled")
 def test_a_run_that_somebody_removed_is_not_done(
     ptenmt, copied_run: Path, monkeypatch: pytest.MonkeyPatch

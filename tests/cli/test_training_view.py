@@ -163,6 +163,12 @@ def test_in_a_file_every_message_is_one_plain_line() -> None:
     ]
 
 
+def test_the_same_score_is_not_called_better() -> None:
+    again = replace(VALIDATED, global_step=1620, epoch=2)
+    lines = [line for line in shown(piped(), iter([STARTED, VALIDATED, again])) if "BLEU" in line]
+    assert [line.rpartition("  ")[2] for line in lines] == ["best so far", "same score, lower loss"]
+
+
 def test_it_knows_whether_anything_is_saved() -> None:
     saved = CheckpointSaved(epoch=1, step_in_epoch=0, path=Path("checkpoints/base/ckpt-1"))
     with view(piped()) as showing:

@@ -172,5 +172,5 @@ def test_what_an_interrupted_run_left_is_read_with_care(ptenmt, tmp_path: Path) 
         record.write_text(damaged)
         error = ptenmt(*command, "--resume", code=1).stderr
         assert error.startswith(f"error: --resume: {record} is damaged\n  choose another --output-dir")
-    assert "left by an interrupted run, is replaced" in ptenmt(*command).stderr
+    assert "left by an unfinished run, is replaced" in ptenmt(*command).stderr
     assert not record.exists()

@@ -7,14 +7,15 @@ import stat
 import sys
 import threading
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import pytest
 from http_server import BODY, HALF, OTHER, Site, closed_port, names, sha256
 
 from ptenmt.data import download
-from ptenmt.data.download import DownloadProgress, fetch, unpack_zip
-from ptenmt.errors import DownloadError
+from ptenmt.data.download import fetch, first_success, unpack_zip
+from ptenmt.errors import DownloadError, DownloadProgress, OutputError
 
 pytestmark = pytest.mark.usefixtures("hasty")
 
@@ -246,6 +247,44 @@ def test_a_silent_server_is_left(site: Site, target: Path, monkeypatch: pytest.M
         fetch(site.url("file.bin"), target, sha256=None)
 
 
+def test_a_server_that_does_not_answer_is_left_at_once(
+    site: Site, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(download, "_TIMEOUT", (0.2, 0.2))
+    site.seconds_until_answer = 0.5
+    with pytest.raises(DownloadError, match="timed out"):
+        fetch(site.url("file.bin"), target, sha256=None)
+    assert len(site.requests) == 1
+
+
+@pytest.mark.parametrize("checksum", [None, sha256(BODY)])
+def test_a_page_is_not_taken_for_the_file_and_keeps_what_was_there(
+    site: Site, target: Path, checksum: str | None
+) -> None:
+    stop_halfway(site, target)
+    site.body, site.ranges = b"\n<!DOCTYPE html><title>Log in to the hotel</title>", False
+    with pytest.raises(DownloadError, match="the answer is a web page"):
+        fetch(site.url("file.bin"), target, sha256=checksum)
+    assert not target.exists()
+    assert (target.parent / "file.bin.part").exists() == (checksum is not None)
+
+
+def test_the_first_address_that_works_is_taken(
+    site: Site, target: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    dead, good = f"http://127.0.0.1:{closed_port()}/file.bin", site.url("file.bin")
+    sources = [partial(fetch, url, target, sha256=sha256(BODY)) for url in (dead, good, dead)]
+    assert first_success(sources, "data.mirror") == target
+    (message,) = caplog.messages
+    assert message.startswith(f"cannot download file.bin from {dead}: ")
+    target.unlink()
+    with pytest.raises(DownloadError) as caught:
+        first_success([sources[0], sources[2]], "data.mirror")
+    assert caught.value.message.count(f"cannot download file.bin from {dead}: ") == 2
+    assert "set data.mirror to a mirror" in caught.value.hint
+    assert str(target) in caught.value.hint
+
+
 def test_the_error_without_network_has_file_url_and_folder(
     target: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -268,7 +307,7 @@ def test_an_unusable_address_is_an_error(target: Path, url: str) -> None:
 
 def test_a_folder_that_cannot_be_made_is_an_error(site: Site, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(DownloadError, match=r"cannot write .*file"):
+    with pytest.raises(OutputError, match=r"cannot write .*file"):
         fetch(site.url("file.bin"), tmp_path / "file" / "below" / "file.bin", sha256=None)
 
 
@@ -280,7 +319,7 @@ def test_a_full_disk_is_an_error(site: Site, target: Path) -> None:
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (HALF, hard))
     try:
-        with pytest.raises(DownloadError, match=r"cannot write .*file\.bin\.part"):
+        with pytest.raises(OutputError, match=r"cannot write .*file\.bin"):
             fetch(site.url("file.bin"), target, sha256=None)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -11,7 +11,7 @@ from http_server import Site, closed_port, serve
 
 from ptenmt.data import download
 from ptenmt.data.download import published_tokenizer
-from ptenmt.errors import DownloadError, DownloadProgress, TokenizerError
+from ptenmt.errors import DownloadError, DownloadProgress, OutputError, TokenizerError
 
 pytestmark = pytest.mark.usefixtures("hasty")
 
@@ -31,7 +31,6 @@ def zipped(*names: str) -> bytes:
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "cache" / "ptenmt"
     monkeypatch.setattr(download.platformdirs, "user_cache_path", lambda _: folder)
-    monkeypatch.setattr(download, "_BACKOFF", 0.001)
     return folder
 
 
@@ -78,6 +77,19 @@ def test_a_wrong_archive_is_not_kept(host: Site, cache: Path, body: bytes) -> No
     assert published_tokenizer(host.url(f"{NAME}.zip"), None) == cache / NAME
 
 
+@pytest.mark.parametrize("first", ["dead", "a page", "another archive"])
+def test_another_address_has_it_too(
+    host: Site, cache: Path, first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"http://127.0.0.1:{closed_port()}/{NAME}.zip" if first == "dead" else host.url(f"{NAME}.zip")
+    body = b"<html>Log in to the hotel</html>" if first == "a page" else zipped("readme.txt")
+    with serve(Site(body=zipped(*FILES))) as other:
+        host.body = body
+        monkeypatch.setattr(download, "WEB_ARCHIVE", other.url(""))
+        assert published_tokenizer(url, None) == cache / NAME
+        assert len(other.requests) == 1
+
+
 def test_mends_a_damaged_cache(host: Site, cache: Path) -> None:
     folder = published_tokenizer(host.url(f"{NAME}.zip"), None)
     (folder / FILES[0]).unlink()
@@ -87,7 +99,7 @@ def test_mends_a_damaged_cache(host: Site, cache: Path) -> None:
 
 def test_a_cache_that_cannot_be_made_is_an_error(host: Site, cache: Path) -> None:
     cache.parent.write_text("a file where the cache should be")
-    with pytest.raises(DownloadError, match="cannot write"):
+    with pytest.raises(OutputError, match="cannot write"):
         published_tokenizer(host.url(f"{NAME}.zip"), None)
 
 

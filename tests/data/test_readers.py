@@ -151,6 +151,12 @@ def test_a_pair_with_an_empty_side_is_a_pair(tmp_path: Path) -> None:
         ("a.tsv", "um\tone\tuno\n", "line 1: 3 columns instead of 2"),
         ("a.csv", 'um,one\n"a\nb",two\ntrês,three,tres\n', "line 4: 3 columns instead of 2"),
         ("a.tsv", "um\tone\t1\t2\n", "line 1: 4 columns instead of 2"),
+        (
+            "a.tsv",
+            "um\tone\ta\ndois\ntrês\tthree\n\n4\n",
+            "3 columns instead of 2; 2 more lines are no pairs",
+        ),
+        ("a.tsv", "um\tone\rdois\ttwo\r", "a.tsv has carriage returns instead of line ends"),
         ("a.csv", 'um,one\n"dois"x,two\n', "line 2: not valid CSV"),
         ("a.csv", 'um,one\n"dois,two\ntrês,three\n', "line 2: not valid CSV"),
         ("a.csv", f'um,"{"one " * 40_000}\n', "line 1: not valid CSV"),

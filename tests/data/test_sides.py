@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from ptenmt.config import DataConfig
+from ptenmt.data.languages import language_name
 from ptenmt.data.readers import demo_pairs
 from ptenmt.data.sides import suspicions
-from ptenmt.data.text import language_name
 
 PAIRS = demo_pairs("train")[:200]
 GERMAN = [

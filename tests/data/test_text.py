@@ -10,8 +10,9 @@ import pytest
 
 from ptenmt.config import DataConfig
 from ptenmt.data.corpus import load_split
+from ptenmt.data.languages import seems_foreign
 from ptenmt.data.readers import demo_pairs
-from ptenmt.data.text import TextPreparation, detokenize_tokens, repair_wordpiece, seems_foreign, spacing
+from ptenmt.data.text import TextPreparation, detokenize_tokens, repair_wordpiece, spacing
 
 SHARED_TFDS = Path(__file__).parents[3] / "shared" / "data" / "tfds"
 

@@ -11,10 +11,11 @@ import pytest
 import tensorflow_datasets as tfds
 from http_server import Site, closed_port, serve
 
+from ptenmt.data import download, tfds as tfds_source
 from ptenmt.data.tfds import prepare_tfds, read_tfds
-from ptenmt.errors import DataError, DownloadError, DownloadProgress
+from ptenmt.errors import DataError, DownloadError, DownloadProgress, OutputError
 
-pytestmark = pytest.mark.usefixtures("hasty")
+pytestmark = pytest.mark.usefixtures("hasty", "no_other_address")
 
 PT_EN = "ted_hrlr_translate/pt_to_en"
 EN_PT = "ted_hrlr_translate/en_to_pt"
@@ -39,6 +40,13 @@ def ted_archive() -> bytes:
                 entry.size = len(text)
                 archive.addfile(entry, io.BytesIO(text))
     return content.getvalue()
+
+
+@pytest.fixture
+def no_other_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing but the given mirror and the address that TFDS knows answers."""
+    for name in ("WEB_ARCHIVE", "_PREPARED"):
+        monkeypatch.setattr(tfds_source, name, f"http://127.0.0.1:{closed_port()}/")
 
 
 @pytest.fixture
@@ -105,6 +113,75 @@ def test_a_mirror_gives_the_archive_and_tfds_its_checksum(
     site.body = good
     prepare_tfds(EN_PT, str(tmp_path), mirror)
     assert list(read_tfds(EN_PT, str(tmp_path), "validation")) == [("see you soon .", "até já .")]
+
+
+def misbehave(host: Site, how: str) -> None:
+    if how == "hangs":
+        host.seconds_until_answer = 0.5
+    elif how == "lies":
+        host.body = b"<!doctype html><title>This domain is for sale</title>"
+    elif how == "breaks off":
+        host.break_after = [len(host.body) // 2, *[0] * 10]
+    else:
+        host.statuses = [503] * 10
+
+
+@pytest.mark.parametrize("how", ["hangs", "lies", "breaks off", "is busy"])
+def test_the_web_archive_has_what_the_first_host_has_not(
+    site: Site, tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(download, "_TIMEOUT", (0.2, 0.2))
+    with serve(Site(body=site.body)) as copy:
+        monkeypatch.setattr(tfds_source, "WEB_ARCHIVE", copy.url("web/"))
+        misbehave(site, how)
+        prepare_tfds(PT_EN, str(tmp_path), None)
+    assert len(list(read_tfds(PT_EN, str(tmp_path), "train"))) == len(PAIRS["train"])
+    assert len(copy.requests) == 1
+    assert ("Range" in copy.requests[0]) == (how == "breaks off")
+    assert ["cannot download" in message for message in caplog.messages] == [True, True]
+
+
+def prepared_files(site: Site, folder: Path) -> dict[str, bytes]:
+    """The files that TFDS makes of the archive, by path on a server, as its bucket has them."""
+    prepare_tfds(PT_EN, str(folder), site.url(ARCHIVE))
+    paths = (path for path in folder.glob("ted_hrlr_translate/*/*/*") if path.is_file())
+    return {f"/{path.relative_to(folder).as_posix()}": path.read_bytes() for path in paths}
+
+
+def test_takes_the_files_that_tfds_has_prepared(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serve(Site(files=prepared_files(site, tmp_path / "bucket"))) as bucket:
+        register(monkeypatch, f"http://127.0.0.1:{closed_port()}/{ARCHIVE}", site.body)
+        monkeypatch.setattr(tfds_source, "_PREPARED", bucket.url("").rstrip("/"))
+        prepare_tfds(EN_PT, str(tmp_path / "here"), None)
+    for split in ("train", "validation", "test"):
+        here, there = (list(read_tfds(PT_EN, str(tmp_path / name), split)) for name in ("here", "bucket"))
+        assert here == there != []
+    assert not list((tmp_path / "here/downloads").glob("**/*.tfrecord*"))
+
+
+@pytest.mark.parametrize("damage", ["a page", "a record less", "a changed byte", "not there"])
+def test_damaged_prepared_files_are_not_taken(
+    site: Site, tmp_path: Path, damage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = prepared_files(site, tmp_path / "bucket")
+    train, info = (next(name for name in files if part in name) for part in ("-train.", "dataset_info"))
+    if damage == "a page":
+        files[info] = b"<html>"
+    elif damage == "a record less":
+        files[train] = files[next(name for name in files if "-test." in name)]
+    elif damage == "a changed byte":
+        files[train] = files[train][:-6] + b"?" + files[train][-5:]
+    else:
+        del files[train]
+    with serve(Site(files=files)) as bucket:
+        register(monkeypatch, f"http://127.0.0.1:{closed_port()}/{ARCHIVE}", site.body)
+        monkeypatch.setattr(tfds_source, "_PREPARED", bucket.url("").rstrip("/"))
+        with pytest.raises(DownloadError, match=bucket.url("")):
+            prepare_tfds(PT_EN, str(tmp_path / "here"), None)
+        assert not (tmp_path / "here/ted_hrlr_translate").exists()
+        prepare_tfds(PT_EN, str(tmp_path / "here"), site.url(ARCHIVE))
 
 
 def test_an_archive_without_the_pairs_is_an_error(site: Site, tmp_path: Path) -> None:
@@ -181,7 +258,7 @@ def test_a_dataset_of_many_archives_is_left_to_tfds(tmp_path: Path) -> None:
 
 def test_a_data_dir_that_cannot_be_made_is_an_error(site: Site, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(DownloadError, match="cannot write"):
+    with pytest.raises(OutputError, match="cannot write"):
         prepare_tfds(PT_EN, str(tmp_path / "file"), None)
     assert site.requests == []
 

@@ -86,7 +86,7 @@ SOURCES = ["o gato come", "ó x gatos " + "o " * 10, "gato"]
 def found(tokenizer: Tokenizer, seen: dict[str, int] | None):
     references = ["the cat eats", "many cats", "cat"]
     scorer = Scorer("detokenized", [references])
-    counts = scorer.statistics(["the cat eats", "many dogs", "dog"])
+    counts = ["the cat eats", "many dogs", "dog"]
     values = scorer.sentence_values(["the cat eats", "many dogs", "dog"], "chrF2++")
     sentences = [
         EvaluatedSentence(row=row + 1, source=source, references=[reference], hypothesis="", score=value)
@@ -107,7 +107,7 @@ def test_no_sentence_is_among_the_worst_and_the_best(count, num_worst, num_best,
         for row, score in enumerate(scores)
     ]
     scorer = Scorer("detokenized", [["a"] * count])
-    analysis = analyse_errors(sentences, scorer, scorer.statistics(["a"] * count), None)
+    analysis = analyse_errors(sentences, scorer, ["a"] * count, None)
     worst, best = ([each.row for each in chosen] for chosen in (analysis.worst, analysis.best))
     assert (len(worst), len(best)) == (num_worst, num_best)
     assert not {*worst} & {*best}
@@ -156,7 +156,7 @@ def test_without_training_pairs_the_reason_is_reported():
 def test_the_worst_and_the_best():
     references = [f"sentence {number} of many" for number in range(50)]
     scorer = Scorer("detokenized", [references])
-    counts = scorer.statistics(["x"] * 50)
+    counts = ["x"] * 50
     sentences = [sentence("x", "y", None, score=float(score)) for score in range(50)]
     analysis = analyse_errors(sentences[::-1], scorer, counts, None)
     assert [each.score for each in analysis.worst] == list(range(NUM_EXAMPLES))

@@ -8,12 +8,11 @@ import pytest
 from copy_task import TrainedRun
 from sample_evaluation import evaluation
 
-from ptenmt.data.augmentation import NOISES
 from ptenmt.errors import ConfigError
 from ptenmt.evaluation import Evaluation, EvaluationFiles, LoadOptions, evaluate
 from ptenmt.evaluation.report import report_text
 from ptenmt.evaluation.robustness import NoiseScores, noisy_pairs
-from ptenmt.evaluation.tables import evaluation_tables, robustness_table
+from ptenmt.evaluation.tables import evaluation_tables
 
 CLEAN = NoiseScores(
     noise="no noise", num_changed=0, num_pairs=9, bleu=30.0, chrf=50.0, bleu_drop=0.0, chrf_drop=0.0
@@ -55,12 +54,6 @@ def test_every_noise_is_scored_against_clean_text(found: Evaluation) -> None:
     # Capitals are translated in lower case, but for the first, which the vocabulary lacks, and given back.
     assert scores["upper_case"].chrf > clean.chrf - 40
     assert scores["typos"].chrf < clean.chrf - 5
-
-
-def test_the_table_describes_every_noise_that_there_is() -> None:
-    table = robustness_table([replace(CLEAN, noise=name) for name in (CLEAN.noise, *NOISES)])
-    assert [row[0] for row in table.rows] == [CLEAN.noise, *NOISES]
-    assert len({row[-1] for row in table.rows}) == len(table.rows)
 
 
 def test_the_scores_are_those_of_the_noisy_texts_alone(

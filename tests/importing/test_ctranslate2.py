@@ -122,6 +122,38 @@ def test_a_run_of_our_own_translates_as_before_with_safeguards(form: Any, tmp_pa
     assert again.config().data.augment.placeholders > 0
 
 
+def change_lines(folder: Path, change: Callable[[list[str]], list[str]]) -> None:
+    file = folder / "shared_vocabulary.json"
+    file.write_text(json.dumps(change(json.loads(file.read_text()))))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda tokens: [f"{token}\r" for token in tokens], r"has no token|it lacks 5\d of 5\d tokens"),
+        (lambda tokens: [*tokens[:4], *reversed(tokens[4:])], "another order"),
+        (lambda tokens: [tokens[-1], *tokens[:-1]], "another order"),
+    ],
+)
+def test_a_vocabulary_that_does_not_fit_is_refused(change: Any, message: str, tmp_path: Path):
+    exported = export_model(own_run(tmp_path / "run"), output=tmp_path / "export").path
+    change_lines(exported, change)
+    with pytest.raises(ModelImportError, match=r"shared_vocabulary\.json is not the file that SHA256SUMS"):
+        import_model(exported, tmp_path / "again")
+    (exported / "SHA256SUMS").unlink()
+    with pytest.raises(ModelImportError, match=message):
+        import_model(exported, tmp_path / "again")
+    assert not (tmp_path / "again").exists()
+
+
+def test_another_sentencepiece_model_is_refused(tmp_path: Path):
+    folder = opennmt(tmp_path)
+    own = export_model(own_run(tmp_path / "other"), output=tmp_path / "export").path
+    shutil.copy(own / "sentencepiece.model", folder)
+    with pytest.raises(ModelImportError, match="does not fit the SentencePiece model: it lacks"):
+        import_model(folder, tmp_path / "imported")
+
+
 def test_two_vocabularies_and_no_ties(tmp_path: Path):
     run = own_run(tmp_path / "run", shared=False, decoder_layers=1, key_size=5, value_size=5)
     exported = export_model(run, output=tmp_path / "export")

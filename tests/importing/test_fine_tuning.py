@@ -10,10 +10,10 @@ from ptenmt import export_model
 from ptenmt.config import BatchConfig, CheckpointConfig, Config, DataConfig, TrainingConfig
 from ptenmt.errors import RunError, TokenizerError
 from ptenmt.importing.run import import_model
-from ptenmt.recipes import train
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
 from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.training.session import train
 
 MODEL = Path(__file__).parent / "marian" / "huggingface"
 

@@ -159,6 +159,14 @@ def test_what_cannot_be_done_is_said(served, fields: dict, message: str) -> None
     assert message in served.refused("/translate", 400, json=body)
 
 
+def test_a_body_of_another_type_is_named(served) -> None:
+    message = "the body is text/plain: send application/json or a form"
+    kind = {"Content-Type": "text/plain"}
+    assert served.refused("/translate", 400, data=b"o gato", headers=kind) == message
+    body = {"q": "o gato", "source": "pt", "target": "en"}
+    assert requests.post(f"{served.url}/translate", json=body, headers=kind, timeout=120).status_code == 200
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -228,7 +236,7 @@ def test_settings_are_what_a_page_needs(serve) -> None:
         settings = requests.get(f"{served.url}/frontend/settings", timeout=120).json()
     assert (settings["charLimit"], settings["sentenceLimit"]) == (123, 45)
     assert settings["keyRequired"] is False
-    assert settings["supportedFilesFormat"] == list(FORMATS)
+    assert settings["supportedFilesFormat"] == [*FORMATS, ".htm"]
     assert settings["language"]["source"] == {"code": "pt", "name": "Portuguese"}
 
 

@@ -27,8 +27,10 @@ from ptenmt.data.corpus import load_corpus
 from ptenmt.data.readers import read_pairs
 from ptenmt.errors import DataError, PtenmtError, RunError
 from ptenmt.evaluation.comparison import compare
-from ptenmt.recipes import distillation
-from ptenmt.recipes.distillation import (
+from ptenmt.runs import Run
+from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.training import distillation
+from ptenmt.training.distillation import (
     Teacher,
     choose_translations,
     distil,
@@ -37,8 +39,6 @@ from ptenmt.recipes.distillation import (
     joint_n_best,
     write_distilled,
 )
-from ptenmt.runs import Run
-from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.training.events import CorpusReady, StepDone
 from ptenmt.translation import Translation, Translator, resumable_output
 

@@ -9,9 +9,9 @@ from random_models import write_random_run
 
 from ptenmt.config import AugmentConfig, DataConfig, TokenizerConfig
 from ptenmt.data.readers import demo_pairs
-from ptenmt.recipes import output_ids, prepare_for_translating
 from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
 from ptenmt.tokenizers import SPECIAL_PIECES, build_tokenizers
+from ptenmt.training.conversion import output_ids, prepare_for_translating
 
 PAIRS = demo_pairs("train")[:800]
 DATA = DataConfig(source="demo")

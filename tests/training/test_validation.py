@@ -27,8 +27,9 @@ from ptenmt.runs.history import History
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.runs.weights import best_weights, read_weights
 from ptenmt.tokenizers import load_tokenizers
+from ptenmt.training.conversion import cache_translator
 from ptenmt.training.events import Event, Scores, Warned
-from ptenmt.training.session import cache_translator, train
+from ptenmt.training.session import train
 from ptenmt.training.state import read_checkpoint
 from ptenmt.training.translation_task import TranslationValidator
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine

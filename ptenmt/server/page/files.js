@@ -16,7 +16,6 @@ export class Files {
   constructor(parts, facts, onBegin) {
     Object.assign(this, parts, facts, { onBegin });
     this.button.hidden = false;
-    if (this.formats.includes(".html")) this.formats.push(".htm");
     this.field.accept = this.formats.join(",");
     this.button.title = this.formats.join(" ");
     this.takesDrops = matchMedia("(hover: hover)").matches; // with a finger nothing is dragged here

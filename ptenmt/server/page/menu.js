@@ -18,6 +18,8 @@ export class Menu {
     element.addEventListener("keydown", (event) => this.#key(event));
     element.addEventListener("focusout", (event) => this.#closeIfLeft(event.relatedTarget));
     element.addEventListener("mousedown", (event) => event.preventDefault()); // Safari would take the focus away
+    // While there is nothing to choose, the focus stays on the word.
+    document.addEventListener("keydown", (event) => this.isOpen && event.key === "Escape" && this.#key(event), true);
     document.addEventListener("pointerdown", (event) => this.#closeIfLeft(event.target));
     window.addEventListener("resize", () => this.isOpen && this.#place()); // a phone's address bar resizes it, too
   }

@@ -107,6 +107,7 @@ const PORTUGUESE_ANSWERS = [
   [/^the text has (\S+) sentences; (\S+) are allowed$/, "o texto tem $1 frases; são permitidas $2"],
   [/^the document has (\S+) characters; (\S+) are allowed$/, "o documento tem $1 caracteres; são permitidos $2"],
   [/^the document is larger than (\S+) bytes$/, "o documento tem mais de $1 bytes"],
+  [/^(?:the|an) .*(?:larger than|more than|too large|too deeply|attributes|tags; ).*/, "o documento é grande demais"],
   [/^the document cannot be read.*/, "o documento não pode ser lido"],
   [/^the file is not (JSON|YAML|XLIFF).*/, "o ficheiro não é $1 válido"],
   [/^the file is not (\S+): byte .*/, "o ficheiro não está em $1"],
@@ -116,6 +117,13 @@ const PORTUGUESE_ANSWERS = [
   [/^too busy: .*/, "o servidor está ocupado"],
   [/^not done within (\S+) seconds$/, "não ficou pronto em $1 segundos"],
   [/^the server is shutting down$/, "o servidor está a ser desligado"],
+  [/^the sentence has (\S+) tokens; .* (\S+)$/, "a frase tem $1 tokens; a atenção é mostrada até $2"],
+  [/^the (?:file|document|XML|subtitles|string|line) .*/, "o documento está danificado ou é de outro formato"],
+  [/^no such document.*/, "o documento já não está no servidor"],
+  [/^a valid (?:api_)?key is needed.*/, "é preciso uma chave de API válida"],
+  [/^the request (?:is too large|came too slowly)$/, "o pedido é demasiado grande ou lento"],
+  [/^internal error.*/, "erro interno do servidor"],
+  [/^(.*)$/, "o servidor respondeu: $1"],
 ];
 
 /** Sentences to try, by source language. */

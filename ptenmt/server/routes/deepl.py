@@ -5,7 +5,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 
-from ptenmt.data.text import language_name
+from ptenmt.data.languages import language_name
 from ptenmt.server import schemas
 from ptenmt.server.limits import Refusal
 from ptenmt.server.routes.libretranslate import translate_texts

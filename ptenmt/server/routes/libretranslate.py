@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Request, Response
 
-from ptenmt.data.text import language_name
+from ptenmt.data.languages import language_name
 from ptenmt.documents import FORMATS, Document, read_document, translated_name
 from ptenmt.documents.html import Html
 from ptenmt.server import schemas
@@ -88,7 +88,7 @@ async def settings(service: SharedService) -> schemas.SettingsAnswer:
         sentenceLimit=service.limits.sentences,
         apiKeys=service.keys.are_required,
         keyRequired=service.keys.are_required,
-        supportedFilesFormat=list(FORMATS),
+        supportedFilesFormat=[*FORMATS, ".htm"],
         language={
             role: schemas.NamedLanguage(code=code, name=language_name(code))
             for role, code in languages.items()

@@ -128,3 +128,19 @@ def test_contrast_is_enough_to_read(scheme: int) -> None:
     for one, other in pairs:
         dark, light = sorted(luminance(colours[name]) for name in (one, other))
         assert (light + 0.05) / (dark + 0.05) >= 4.5, (one, other)
+
+
+@pytest.mark.parametrize(
+    ("message", "portuguese"),
+    [
+        ("the YAML is nested too deeply", "o documento é grande demais"),
+        ("the document has more than 100,000 texts", "o documento é grande demais"),
+        ("the file has no subtitles: no line such as 00:00:01,000", "o documento está danificado ou"),
+        ("the sentence has 300 tokens; attention is returned for sentences of at most 200", "a frase tem $1"),
+        ("what nobody has thought of", "o servidor respondeu: $1"),
+    ],
+)
+def test_every_error_is_said_in_portuguese(message: str, portuguese: str) -> None:
+    answers = re.findall(r'^  \[/(.*)/, "(.*)"\],$', TEXTS["strings.js"], re.MULTILINE)
+    found = next(answer for pattern, answer in answers if re.search(pattern, message))
+    assert found.startswith(portuguese)

@@ -188,6 +188,18 @@ def test_alternatives_are_shown_with_their_probabilities(browser: "Browser", scr
     assert browser["menu"].text.split("\n") == ["O GATO COME BEM", "25%"]  # without a prefix
 
 
+def test_escape_closes_a_menu_without_alternatives(browser: "Browser", script: Script) -> None:
+    script.translate = lambda request: (
+        (200, {"alternatives": []}, {}) if "count" in request else shouted(request)
+    )
+    browser.translate("o gato", "O GATO")
+    browser.words("target")["GATO"].click()
+    browser.until(lambda: browser["menu"].text == "no alternatives")
+    browser.press("\ue00c")  # Escape
+    assert not browser["menu"].is_displayed()
+    assert browser.script("return document.activeElement.textContent") == "GATO"
+
+
 PORTUGUESE = {
     "tab-translate": "Traduzir",
     "source-name": "Português",

@@ -1,82 +1,37 @@
-"""Whole trainings: a run until it is ready to translate, and a student of other runs.
+"""What becomes of the best weights: converted for CTranslate2, with an alignment layer and calibrated."""
 
-``train`` is the loop, then what only the best weights can tell.
-"""
-
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from ptenmt.config import Config, DataConfig
 from ptenmt.data.augmentation import NoisyTexts, tokenizer_symbols
 from ptenmt.data.corpus import load_corpus
 from ptenmt.data.readers import SentencePair
-from ptenmt.errors import OnDownload, PtenmtError
+from ptenmt.errors import PtenmtError
 from ptenmt.evaluation.systems import System, calibrate
 from ptenmt.inspection.alignment import choose_layer
 from ptenmt.model.ctranslate2_model import why_not_ctranslate2
-from ptenmt.processes import load_tensorflow
 from ptenmt.runs import Run
 from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
 from ptenmt.runs.weights import list_weights
-from ptenmt.tokenizers import SPECIAL_PIECES, Tokenizer, load_tokenizers
-from ptenmt.training.events import Event, Warned
+from ptenmt.tokenizers import SPECIAL_PIECES, Tokenizer, TokenizerPair, load_tokenizers
 from ptenmt.translation import Translator
 from ptenmt.translation.confidence import Calibration
-
-load_tensorflow()  # before the next module imports it
-
-from ptenmt.training.session import TrainingResult, train as train_weights  # noqa: E402
 
 _NUM_COUNTED_PAIRS = 200_000
 _CHUNK_PAIRS = 1_000
 
 
-def train(
-    config: Config,
-    run: str | Path = "default",
-    *,
-    fresh: bool = False,
-    init_from: str | Path | None = None,
-    facts: Mapping[str, Any] | None = None,
-    on_event: Callable[[Event], None] = lambda _event: None,
-    on_download: OnDownload | None = None,
-) -> TrainingResult:
-    """Train a run, or resume it from its latest checkpoint, and prepare it for translating.
-
-    After the loop the layer that aligns words is chosen, the best weights are converted for CTranslate2, and
-    unless a signal ended the training, the confidences of translations are calibrated.
-
-    In the main thread, SIGINT, SIGTERM and SIGHUP (a closed terminal) finish the current step, save and end
-    the training; a second one exits immediately.
-
-    Args:
-        config: The run's options.
-        run: A path, or a name below ``checkpoints/``.
-        fresh: Start over; an existing run of that name is renamed, not deleted.
-        init_from: Warm start: a run whose weights and tokenizers a new run starts from (fine-tuning).
-        facts: Further entries of ``run.json``.
-        on_event: Called with every event.
-        on_download: Called with the progress of a download.
-
-    Raises:
-        PtenmtError: See ``ptenmt.training.session.train``.
-    """
-    result = train_weights(
-        config,
-        run,
-        fresh=fresh,
-        init_from=init_from,
-        facts=facts,
-        on_event=on_event,
-        on_download=on_download,
-    )
-    if config.task == "translation" and result.is_chief and result.is_saved:
-        is_finished = result.stopped_by is None  # nobody who sends a signal waits for the calibration
-        prepare_for_translating(
-            config, Run(result.run), lambda message: on_event(Warned(message=message)), calibrates=is_finished
-        )
-    return result
+def cache_translator(
+    config: Config, run: Run, tokenizers: TokenizerPair, warn: Callable[[str], None]
+) -> None:
+    """Convert the best weights so far for CTranslate2, unless that is done already; errors are warnings."""
+    candidates = list_weights(run.weights_folder, "best")
+    if config.task != "translation" or why_not_ctranslate2(config.model) or not candidates:
+        return
+    try:
+        ctranslate2_model(TrainedModel(run, config, tokenizers, candidates, warn))
+    except PtenmtError as error:
+        warn(f"cannot convert the best weights for translating: {error.message}")
 
 
 def prepare_for_translating(

@@ -33,13 +33,12 @@ from ptenmt.data.readers import SentencePair, read_lines, tsv_line
 from ptenmt.data.store import corpus_cache, fingerprint
 from ptenmt.data.text import TextPreparation, lowers_typed, preparation_differences, spacing
 from ptenmt.errors import DataError, OnDownload, OnProgress, RunError
-from ptenmt.recipes import train
 from ptenmt.runs import Run, run_path
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import END, START
 from ptenmt.training.events import Event, Warned
 from ptenmt.training.preparation import is_resumable, load_warm_start
-from ptenmt.training.session import TrainingResult
+from ptenmt.training.session import TrainingResult, train
 from ptenmt.translation import Translator
 from ptenmt.translation.engine import EngineName, mean_log_probability
 from ptenmt.translation.resumable_output import locked, write_buffers

@@ -1,0 +1,58 @@
+"""Which language a text is in, by py3langid."""
+
+import pytest
+from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+from ptenmt.data.languages import LanguageCheck, seems_foreign
+
+
+@pytest.fixture(scope="module")
+def check() -> LanguageCheck:
+    return LanguageCheck(("pt", "en"))
+
+
+def test_probabilities_are_those_of_py3langid(check: LanguageCheck) -> None:
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    identifier.set_languages(["pt", "en"])
+    for text in ("É NOITE", "A noite está fria.", "It is late, and I am tired."):
+        expected = dict(identifier.rank(text))
+        assert dict(check.ranked(text, ["pt", "en"])) == pytest.approx(expected, abs=1e-5)
+    assert check.ranked("caf\udc80", ["pt", "en"]) == check.ranked("caf?", ["pt", "en"])
+    with pytest.raises(ValueError, match="does not know xx"):
+        check.ranked("a", ["pt", "xx"])
+
+
+def test_when_in_doubt_a_text_may_be_in_any_language(check: LanguageCheck) -> None:
+    texts = ["", "12", "Tom", "Obrigado", "Isto é uma frase em português, sem dúvida nenhuma."]
+    assert check.accepts(texts, "en") == [True, True, True, True, False]
+    assert check.accepts(texts, "pt") == [True] * 5
+    assert check.accepts([], "pt") == []
+
+
+def test_a_foreign_language_is_named(check: LanguageCheck) -> None:
+    texts = [
+        "O gato não tem tempo para isso.",
+        "The cat has no time at all for this.",
+        "Ich habe heute leider keine Zeit für dich.",
+        "Hoy no tengo mucho tiempo para hablar contigo.",
+    ]
+    assert check.foreign(texts, "pt") == [None, "en", "de", "es"]
+    assert check.foreign(texts[:2], "en") == ["pt", None]
+    assert check.foreign([], "pt") == []
+
+
+def test_a_text_in_any_language_is_named() -> None:
+    texts = {
+        "ru": "Сегодня хорошая погода.",
+        "zh": "今天天气很好。",
+        "pl": "Dzisiaj jest bardzo ładna pogoda, prawda?",
+        "sv": "Jag vet inte vad du menar med det här.",
+        "ro": "Nu știu ce vrei să spui cu asta.",
+        "fi": "Minulla ei ole tänään aikaa puhua kanssasi.",
+        "tr": "Bugün seninle konuşacak zamanım yok.",
+        "ca": "Avui no tinc gens de temps per parlar amb tu.",
+        "gl": "Hoxe non teño tempo para falar contigo.",
+    }
+    for source in ("pt", "en"):
+        assert all(seems_foreign(text, source) for text in texts.values())
+        assert LanguageCheck((source,), None).foreign([*texts.values()], source) == [*texts]
