@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import json
+import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,14 +18,16 @@ from ptenmt.tokenizers.words import word_pattern
 _HINT = "every line holds a term and its translation, separated by a tab"
 _PLURALS = (("", "s"), ("", "es"), ("y", "ies"))
 """Endings of singular and plural of many languages; other forms are terms of their own."""
+_NUMBER = re.compile(r"\d+(?:[.,:/]\d+)+")
+"""A number of several words, such as 42,5 or 10:30, which no term cuts."""
 
 
 class Glossary:
     """Terms of the source language with their translations.
 
-    A term is found in any case and in the plural, and never inside another word. Its translation is given as
-    it is written here, or, if it is all lower case, with the capitals of a text in capitals or of the first
-    word; if both are equal, the term is not translated.
+    A term is found in any case and in the plural, never inside another word or a number. Its translation is
+    given as it is written here, or, if it is all lower case, with the capitals of a text in capitals, of a
+    text in Title Case or of the first word; if both are equal, the term is not translated.
     """
 
     def __init__(self, terms: Mapping[str, str]) -> None:
@@ -83,12 +86,15 @@ class Glossary:
         """Where the terms in a sentence begin and end, the longest at each place, and their translations."""
         words = list(word_pattern().finditer(sentence))
         folded = [_folded(word[0]) for word in words]
+        numbers = [number.span() for number in _NUMBER.finditer(sentence)]
         end = 0
         for place, word in enumerate(folded):
             for forms, translation in self._by_first_word.get(word, ()) if place >= end else ():
                 if len(forms) <= len(words) - place and all(map(contains, forms, folded[place:])):
-                    end = place + len(forms)
-                    yield (words[place].start(), words[end - 1].end()), translation
+                    begin, stop = words[place].start(), words[place + len(forms) - 1].end()
+                    if not any(first < begin < last or first < stop < last for first, last in numbers):
+                        end = place + len(forms)
+                        yield (begin, stop), translation
                     break
 
 

@@ -10,13 +10,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 from operator import mul
 
 from ptenmt.data.kept_parts import PLACEHOLDERS
 from ptenmt.translation.word_alignment import words_of
 
-_OPENING = "([{“‘«\"'/-–—¿¡"
+_BRACKETS = "([{“‘«¿¡"
+_OPENING = f"{_BRACKETS}\"'/-–—"
 _NEAR = 12
 """How many words on each side of a gap vote."""
 _DISTANCE_DECAY = 0.7
@@ -49,18 +50,19 @@ class Span:
 
 
 def source_text(sentence: str, spans: Sequence[Span], *, lower: bool = False) -> tuple[str, list[int]]:
-    """What the model reads of a sentence; ``lower``: in lower case, but for its first letter.
+    """What the model reads of a sentence; ``lower``: in lower case, but for its first letter and kept parts.
 
     Returns the text, and where in it each span begins.
     """
     text, copied, begins = "", 0, []
     for span in spans:
         text += _lowered(sentence[copied : span.begin], text) if lower else sentence[copied : span.begin]
-        after = sentence[span.end : span.end + 1]
-        if not span.source and (not after or not after.isalnum()):
+        if not span.source and not sentence[span.end : span.end + 1].isalnum():
             text = text.rstrip()
+        elif not span.source and text[-1:].isalnum():
+            text += " "  # between two words
         begins.append(len(text))
-        text += _lowered(span.source, text) if lower else span.source
+        text += _lowered(span.source, text) if lower and span.is_term else span.source
         copied = span.end
     text += _lowered(sentence[copied:], text) if lower else sentence[copied:]
     return text, begins
@@ -78,31 +80,38 @@ def _lowered(text: str, before: str) -> str:
 def checked(text: str, sentence: str, spans: Sequence[Span]) -> str:
     """A translation with each placeholder at most as often as the sentence has it.
 
-    It touches the words beside it where the kept part does in the sentence, and only there.
+    It touches the words beside it where the kept part does in the sentence, and only there. A kept part that
+    the model read as it was typed is written as it was typed.
     """
-    masked = [span for span in spans if span.source in PLACEHOLDERS]
-    for sign in dict.fromkeys(span.source for span in masked):
-        own = [span for span in masked if span.source == sign]
-        before, *parts = text.split(sign)
-        kept, extra = parts[: len(own)], parts[len(own) :]
-        if extra and kept:
-            kept[-1] += "".join(part if part[:1] == " " else f" {part}" for part in extra).rstrip()
-        for span, after in zip(own, kept, strict=False):
-            before, after = (
-                _spaced(before, sentence[: span.begin][-1:]),
-                _spaced(after[::-1], sentence[span.end : span.end + 1]),
-            )
-            before += sign + after[::-1]
-        text = before
+    for span in spans:
+        if span.source == span.target and not span.is_term:
+            # Only letters, digits, hyphens and full stops are read as typed: a replacement without escapes.
+            text = re.sub(rf"(?<!\w){re.escape(span.target)}(?!\w)", span.target, text, flags=re.IGNORECASE)
+    for sign in set(text).intersection(PLACEHOLDERS):
+        own = [span for span in spans if span.source == sign]
+        if not own and sign in sentence:  # without safeguards
+            continue
+        text, *parts = text.split(sign)
+        for span, after in zip(own, parts, strict=False):
+            before = _spaced(text, sentence[: span.begin][-1:])
+            text = before + sign + _spaced(after[::-1], sentence[span.end : span.end + 1])[::-1]
+        for after in parts[len(own) :]:  # one too many
+            before = text if after[:1].isalnum() else text.rstrip()
+            text = f"{before} {after}" if before[-1:].isalnum() and after[:1].isalnum() else before + after
     return text
 
 
 def _spaced(text: str, typed: str) -> str:
-    """A text that ends at a placeholder, with a space there if the typed character is one, not a letter."""
+    """A text that ends at a placeholder, with or without a space as in the sentence.
+
+    Args:
+        text: The text.
+        typed: The character beside the kept part in the sentence, if any.
+    """
     bare = text.rstrip()
     if typed.isalnum() and bare[-1:].isalnum():
         return bare
-    return f"{text} " if typed.isspace() and text[-1:].isalnum() else text
+    return f"{text} " if (typed.isspace() or not typed) and text[-1:].isalnum() else text
 
 
 def missing_spans(text: str, spans: Sequence[Span]) -> list[Span]:
@@ -146,6 +155,7 @@ def _is_crossed(tags: Sequence[str]) -> bool:
 
 def placed(
     text: str,
+    sentence: str,
     source: tuple[Sequence[str], Sequence[Sequence[float]]],
     spans: Sequence[tuple[Span, int]],
 ) -> str:
@@ -153,14 +163,17 @@ def placed(
 
     Args:
         text: The translation, with placeholders.
+        sentence: The sentence as it was typed.
         source: The words that the model read, and the weights [target words, source words].
         spans: Of the sentence, each with its place in the text that the model read; in order.
     """
     words = words_of(text)
     source_words, weights = source
     ends = list(accumulate(map(len, source_words)))
-    inserted = [""] * (len(words) + 1)  # before each word, and after the last
-    taken: set[int] = set()
+    inserted: list[list[Span]] = [[] for _ in range(len(words) + 1)]  # before each word, and after the last
+    kept = _rows_of_kept_parts(text, words, [span for span, _ in spans])
+    taken = set(chain(*kept))
+    inside = set(chain(*(rows[1:] for rows in kept)))
     missing = missing_spans(text, [span for span, _ in spans])
     for span, begin in spans:
         end = begin + len(span.source)
@@ -177,14 +190,42 @@ def placed(
             continue
         column = columns[0] if columns else sum(stop <= begin for stop in ends)
         votes = gap_votes(words, source_words, weights, column)
-        gap = max(range(len(votes)), key=votes.__getitem__)
-        addition = span.source if span.source in PLACEHOLDERS else span.target
-        inserted[gap] += addition if gap == 0 and not inserted[gap] else f" {addition}"
-    parts = []
-    for addition, word in zip(inserted, [*words, ""], strict=True):
-        is_joined = addition and word[:1] and (word[0].isalnum() or word[0] in _OPENING)
-        parts += [addition, f" {word}" if is_joined else word]
-    return "".join(parts)
+        inserted[max((gap for gap in range(len(votes)) if gap not in inside), key=votes.__getitem__)].append(
+            span
+        )
+    text = ""
+    for own, word in zip(inserted, [*words, ""], strict=True):
+        for span in own:
+            text = _inserted(text, span, sentence[: span.begin][-1:])
+        text += _after(word, sentence[own[-1].end :][:1]) if own else word
+    return text
+
+
+def _rows_of_kept_parts(text: str, words: Sequence[str], spans: Sequence[Span]) -> list[list[int]]:
+    """Which words of a translation each kept part that is there consists of."""
+    ends = list(accumulate(map(len, words)))
+    written = {span.source for span in spans if not span.is_term and span.source} | {*PLACEHOLDERS}
+    return [
+        [row for row, end in enumerate(ends) if part.start() < end and end - len(words[row]) < part.end()]
+        for part in re.finditer("|".join(map(re.escape, sorted(written, key=len, reverse=True))), text)
+    ]
+
+
+def _inserted(text: str, span: Span, typed: str) -> str:
+    """A text and a span after it; ``typed``: the character before it in the sentence, if any."""
+    part = span.source if span.source in PLACEHOLDERS else span.target
+    last = text[-1:]
+    touches = not last or last.isspace() or last in _BRACKETS or last == typed
+    return text + part if touches or (typed.isalnum() and last.isalnum()) else f"{text} {part}"
+
+
+def _after(word: str, typed: str) -> str:
+    """A word after a span; ``typed``: the character after that in the sentence, if any."""
+    bare = word.lstrip()
+    if typed.isalnum() and bare[:1].isalnum():
+        return bare
+    is_open = word[:1].isalnum() or (word and word[0] in _OPENING)
+    return f" {word}" if is_open and word[0] != typed else word
 
 
 def _replace(words: list[str], shares: Sequence[float], taken: set[int], target: str) -> bool:
@@ -193,7 +234,7 @@ def _replace(words: list[str], shares: Sequence[float], taken: set[int], target:
     Args:
         words: Of the translation; changed.
         shares: How much each word attends to the term in the source.
-        taken: The words that other terms have replaced; changed.
+        taken: The words that other terms have replaced, or that are kept parts; changed.
         target: The term in the target language.
     """
     rows = _rows_of(target, words, shares, taken)
@@ -202,7 +243,7 @@ def _replace(words: list[str], shares: Sequence[float], taken: set[int], target:
     taken.update(rows)
     first, *others = rows
     word = words[first].lstrip()
-    is_first = not any(map(str.isalnum, "".join(words[:first])))
+    is_first = not any(map(str.isalpha, "".join(words[:first])))
     term = target.capitalize() if is_first and word[:1].isupper() and target.islower() else target
     words[first] = words[first][: len(words[first]) - len(word)] + term
     for row in others:

@@ -166,7 +166,7 @@ class Postprocessor:
             (source_words, self._tokenizers.source.pieces(sentence.ids)),
             (words, self._tokenizers.target.pieces(hypothesis.ids[1:])),
         )
-        return placed(text, (source_words, weights), spans)
+        return placed(text, sentence.original, (source_words, weights), spans)
 
 
 def joined(

@@ -11,15 +11,16 @@
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from ptenmt.config import Config, DecodingConfig
 from ptenmt.data.augmentation import capitalized
-from ptenmt.data.kept_parts import PLACEHOLDERS, find_kept_parts, without_kept_parts
+from ptenmt.data.kept_parts import PLACEHOLDERS, find_kept_parts, mask, unmask, without_kept_parts
 from ptenmt.data.languages import foreign_languages
-from ptenmt.data.text import lowers_typed
+from ptenmt.data.text import TextPreparation, lowers_typed
 from ptenmt.tokenizers import END, UNK, TokenizerPair
 from ptenmt.tokenizers.base import script_of
 from ptenmt.tokenizers.words import WordTokenizer, word_pattern
@@ -31,6 +32,7 @@ from ptenmt.translation.sentence import Case, SegmentedText, Sentence
 _WORD_OR_CODE = re.compile(r"\w+(?:[-.]\w+)*")
 """A kept part that a model without placeholders reads as it was typed."""
 _AMOUNT = re.compile(r"\d[.,]\d")
+_WORD_OR_SIGN = re.compile(r"[\w’'-]+|[^\w\s]")
 _MIN_CAPITALS = 0.8
 """The share of a sentence's letters, or of its words in Title Case."""
 _MIN_TITLE_WORDS = 4
@@ -60,6 +62,7 @@ class Safeguards:
         self._spells_all = isinstance(self._source, WordTokenizer)
         self._is_cased = not (config.has_lowercase_text or lowers_typed(config.data))
         self._languages = config.data.languages
+        self._preparation = TextPreparation(config.data)
 
     def is_blank(self, text: str, spans: Sequence[Span]) -> bool:
         """Whether a sentence has nothing to translate: no letter of the source language, and no amount."""
@@ -82,28 +85,36 @@ class Safeguards:
             )
         ]
         spans = [Span(*place, text[slice(*place)], target, is_term=True) for place, target in terms]
-        signs: dict[str, str] = {}
-        free = iter(PLACEHOLDERS if self._has_placeholders else ())
-        for begin, end in parts:
-            part = text[begin:end]
-            if not Span(begin, end, "", "").overlaps(spans):
-                if part not in signs:
-                    signs[part] = next(free, part if _WORD_OR_CODE.fullmatch(part) else "")
-                spans.append(Span(begin, end, signs[part], part))
+        kept = [Span(*place, "", text[slice(*place)]) for place in parts]
+        kept = [span for span in kept if not span.overlaps(spans)]
+        symbols = PLACEHOLDERS if self._has_placeholders else ()
+        # Placeholders in the text itself come first: as they are they would stand for other parts.
+        in_order = sorted(dict.fromkeys(span.target for span in kept), key=set(symbols).isdisjoint)
+        signs = dict(zip(in_order, symbols, strict=False))
+        spans += [replace(span, source=signs.get(span.target, self._as_typed(span.target))) for span in kept]
         return tuple(sorted(spans, key=lambda span: span.begin))
 
+    def _as_typed(self, part: str) -> str:
+        """What the model reads for a kept part that has no placeholder: a code that it spells, or nothing."""
+        is_spelled = _WORD_OR_CODE.fullmatch(part) and self._source.characters.issuperset(part)
+        return part if is_spelled and set(part).isdisjoint(PLACEHOLDERS) else ""
+
     def _kept_parts(self, text: str) -> list[tuple[int, int]]:
-        """Where the kept parts of a text begin and end, words that the tokenizer cannot spell among them."""
+        """Where the kept parts of a text begin and end; words and signs that the tokenizer lacks are some."""
         places = [part.span() for part in find_kept_parts(text)]
-        strange = {char for char in set(text) - self._source.characters if char.isalnum()}
+        strange = {char for char in set(text) - self._source.characters if _is_written(char)}
         if strange and not self._spells_all:
-            words = [word for word in re.finditer(r"[\w’'-]+", text) if not strange.isdisjoint(word[0])]
-            encoded = self._source.encode([word[0] for word in words])
-            unspelled = [word.span() for word, ids in zip(words, encoded, strict=True) if UNK in ids]
-            places = sorted(
-                [*unspelled, *(part for part in places if not any(_overlap(part, own) for own in unspelled))]
-            )
-        return places
+            words = [word for word in _WORD_OR_SIGN.finditer(text) if not strange.isdisjoint(word[0])]
+            prepared = [self._preparation.prepare_input(word[0], self._languages[0]) for word in words]
+            encoded = self._source.encode(prepared)
+            places += [word.span() for word, ids in zip(words, encoded, strict=True) if UNK in ids]
+        merged: list[tuple[int, int]] = []
+        for begin, end in sorted(places):
+            if merged and begin < merged[-1][1]:
+                merged[-1] = merged[-1][0], max(end, merged[-1][1])
+            else:
+                merged.append((begin, end))
+        return merged
 
     def unspelled(self, sentence: Sentence) -> list[str]:
         """The words of a sentence that the tokenizer cannot spell."""
@@ -184,6 +195,12 @@ class Safeguards:
         return in_word is not None and not _LOOP_IN_WORD.search(sentence.text)
 
 
+def term_in_case(term: str, case: Case) -> str:
+    """A term of a glossary in the case of its sentence, except for kept parts in it."""
+    masked, parts = mask(term)
+    return unmask(in_case(masked, case), parts) if masked.islower() else term
+
+
 def in_case(text: str, case: Case | None) -> str:
     """A translation in the case of its sentence."""
     if case == "title":
@@ -192,8 +209,8 @@ def in_case(text: str, case: Case | None) -> str:
 
 
 def keeps_digits(sentence: Sentence, translation: str) -> bool:
-    """Whether a translation has all digits of a sentence that has no letters."""
-    if any(map(str.isalpha, sentence.original)):
+    """Whether a translation has all digits of a sentence that has neither letters nor terms."""
+    if any(map(str.isalpha, sentence.original)) or any(span.is_term for span in sentence.spans):
         return True
     return sorted(filter(str.isdigit, sentence.original)) == sorted(filter(str.isdigit, translation))
 
@@ -205,8 +222,9 @@ def _without(text: str, spans: Sequence[Span]) -> str:
     return text
 
 
-def _overlap(first: tuple[int, int], second: tuple[int, int]) -> bool:
-    return first[0] < second[1] and second[0] < first[1]
+def _is_written(char: str) -> bool:
+    """Whether a character is a letter, a digit, a sign or a mark, and not invisible."""
+    return char.isalnum() or unicodedata.category(char)[0] in "SP"
 
 
 def _repeats(tokens: Sequence[str]) -> float:

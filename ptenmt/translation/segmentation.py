@@ -20,13 +20,14 @@ from ptenmt.tokenizers import END, START, UNK, TokenizerPair, encode_framed
 from ptenmt.tokenizers.words import WordTokenizer
 from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.placement import source_text
-from ptenmt.translation.safeguards import Safeguards
+from ptenmt.translation.safeguards import Safeguards, term_in_case
 from ptenmt.translation.sentence import SegmentedText, Sentence
 
 _ELLIPSIS = re.compile(r"…[\"'”’»)]*\s+(?=[\"'“‘«(]*[A-ZÀ-Þ])")
 """Ends a sentence before a capital; sentencex knows three full stops only."""
 _FENCE = re.compile(r" {0,3}```[^`]*$")
 """The first or last line of a code fence."""
+_INITIAL = re.compile(r"\W*[^\W\d_]\.\s+")
 _CLAUSE_END = re.compile(r"[,;:.!?…)–—](?=\s)")
 _WHITE_SPACE = re.compile(r"\s+")
 _UNREADABLE = re.compile(r"[\s\ud800-\udfff]")
@@ -194,9 +195,9 @@ class TextEncoder:
         if self._safeguards.is_blank(original, spans):
             return replace(sentence, text="")
         case = self._safeguards.case_of(original, spans) if is_guarded else None
-        if case == "upper":
+        if case is not None:
             spans = tuple(
-                replace(span, target=span.target.upper()) if span.is_term and span.target.islower() else span
+                replace(span, target=term_in_case(span.target, case)) if span.is_term else span
                 for span in spans
             )
         text, _ = source_text(original, spans, lower=case is not None)
@@ -242,8 +243,8 @@ class TextEncoder:
         for last in [*(ellipsis.end() for ellipsis in _ELLIPSIS.finditer(line)), len(line)]:
             for part in sentencex.segment(self._source_language, readable[end:last]):
                 end += len(part)
-                # No sentence ends inside d.C. or 2.ª.
-                if part[-1:].isspace() or end == last:
+                # No sentence ends inside d.C. or 2.ª, or after an initial, as in J. Silva.
+                if end == last or (part[-1:].isspace() and not _INITIAL.fullmatch(line[start:end])):
                     yield line[start:end]
                     start = end
 

@@ -22,7 +22,7 @@ from ptenmt.tokenizers import END, START, TokenizerPair, build_tokenizers
 from ptenmt.translation import Translator
 from ptenmt.translation.confidence import Calibration
 from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
-from ptenmt.translation.safeguards.glossary import Glossary
+from ptenmt.translation.glossary import Glossary
 
 _SMALL = (
     "o gato bebe leite . a mãe não tem tempo , e o cão ? já fez quê - queixou - se ! "
