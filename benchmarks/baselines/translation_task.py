@@ -122,6 +122,7 @@ class _Recorder:
 
     name = "recorder"
     max_pending_batches = 0
+    attention = None
     batch_sentences, batch_tokens = 32, 512
 
     def __init__(self) -> None:
