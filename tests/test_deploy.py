@@ -22,7 +22,6 @@ OURS = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["serve"]]
 LIGHT = tomllib.loads((ROOT / "deploy" / "pyproject.toml").read_text())
 LISTED = LIGHT["project"]["dependencies"]
 MODULES = {
-    "text2num": "text_to_num",
     "markdown-it-py": "markdown_it",
     "prometheus-client": "prometheus_client",
     "python-docx": "docx",

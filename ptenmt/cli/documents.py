@@ -86,13 +86,7 @@ def _translate(screen: Screen, job: TranslationJob, file: Path, output: Path) ->
     began = time.monotonic()
     with screen.bar(file.name) as show:
         try:
-            content = translate_document(
-                job.translator,
-                file.name,
-                file.read_bytes(),
-                lambda done, total: show(file.name, done, total),
-                job.glossary,
-            )
+            content = translate_document(job.translator, file.name, file.read_bytes(), show, job.glossary)
         except DocumentError as error:
             raise DocumentError(f"{file}: {error.message}", error.hint) from error
         except OSError as error:

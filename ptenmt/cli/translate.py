@@ -125,8 +125,7 @@ def translate(
 
     Example: ptenmt translate report.docx page.html film.srt --output-dir en
     """
-    of_lines = resume and output_folder is None
-    destination = Destination(file=output_file, input_file=input_file, resume=of_lines)
+    destination = Destination(file=output_file, input_file=input_file, resume=resume and not output_folder)
     options.refuse_contradictions(context, _EXCLUSIVE)
     if destination.is_complete:
         screen.note(f"{output_file} is complete: nothing to resume")
@@ -136,17 +135,11 @@ def translate(
     flags = {"beam_size": beam_size, "num_hypotheses": n_best, "max_length": max_length}
     decoding = options.chosen_decoding(directory.config().decoding, overrides, flags)
     part = None if shard is None else _part(shard, input_file, output_file, skip_invalid=skip_invalid)
-    load = partial(_load, screen, directory, checkpoint, engine, device, threads, decoding)
-    if output_folder is not None:
-        _translate_documents(screen, context, texts, input_file, output_folder, load, terms, resume=resume)
-        return
-    file = _opened(input_file, skip_invalid=skip_invalid)  # first, to report a missing one at once
-    with nullcontext(texts) if texts else file as lines, destination.locked():
-        destination.warn_of_leftover(screen)
-        trained, translator = load()
-        screen.name_model(model_label(trained))
+
+    def load() -> tuple[TrainedModel, TranslationJob]:
+        trained, translator = _load(screen, directory, checkpoint, engine, device, threads, decoding)
         num_best = decoding.num_hypotheses
-        job = TranslationJob(
+        return trained, TranslationJob(
             translator=translator,
             options=decoding,
             weights=trained.info.checksum,
@@ -157,7 +150,16 @@ def translate(
             as_json=as_json,
             num_rows=alternatives or (num_best if n_best or num_best > 1 else 0),
         )
-        if as_json and translator.calibration() is None and translator.engine.name != "keras":
+
+    if output_folder is not None:
+        _translate_documents(screen, context, texts, input_file, output_folder, load, resume=resume)
+        return
+    file = _opened(input_file, skip_invalid=skip_invalid)  # first, to report a missing one at once
+    with nullcontext(texts) if texts else file as lines, destination.locked():
+        destination.warn_of_leftover(screen)
+        trained, job = load()
+        screen.name_model(model_label(trained))
+        if as_json and job.translator.calibration() is None and job.translator.engine.name != "keras":
             how = f"fit one with ptenmt evaluate --calibrate --run {directory.path}"
             screen.warn(f"no confidence or words: {how}")
         is_typed = not texts and input_file is None and sys.stdin.isatty()
@@ -175,8 +177,7 @@ def _translate_documents(
     names: Sequence[str] | None,
     input_file: Path | None,
     folder: Path,
-    load: Callable[[], tuple[TrainedModel, Translator]],
-    glossary: Glossary | None,
+    load: Callable[[], tuple[TrainedModel, TranslationJob]],
     *,
     resume: bool,
 ) -> None:
@@ -185,17 +186,8 @@ def _translate_documents(
         raise PtenmtError("--output-dir needs documents", "name files after the command")
     from ptenmt.cli.documents import translate_documents  # office files' libraries
 
-    def load_job() -> TranslationJob:
-        trained, translator = load()
-        return TranslationJob(
-            translator=translator,
-            options=translator.config.decoding,
-            weights=trained.info.checksum,
-            glossary=glossary,
-        )
-
     command = options.resume_command(context, add="--resume")
-    translate_documents(screen, documents, folder, load_job, command, resume=resume)
+    translate_documents(screen, documents, folder, lambda: load()[1], command, resume=resume)
 
 
 def _opened(input_file: Path | None, *, skip_invalid: bool) -> AbstractContextManager[Lines]:

@@ -178,16 +178,15 @@ class TranslationJob:
 
     def facts(self) -> dict[str, Any]:
         """Facts that the translations depend on, besides the texts."""
-        translator, glossary = self.translator, self.glossary
         own = ("weights", "prefix", "alternatives", "raw", "as_json")
         return {
             "ptenmt": __version__,
             **{name: getattr(self, name) for name in own},
             "lines for each text": self.num_rows,
             "first line": self.first_number + 1,
-            "engine": translator.engine.identity,
-            "glossary": "" if glossary is None else glossary.checksum,
-            "calibration": str(translator.calibration() if self.as_json else None),
+            "engine": self.translator.engine.identity,
+            "glossary": "" if self.glossary is None else self.glossary.checksum,
+            "calibration": str(self.translator.calibration() if self.as_json else None),
             **asdict(self.options),
         }
 

@@ -162,10 +162,10 @@ class AugmentConfig(Section, name="data.augment"):
     symbols: float = _option(0.0, is_share=True)
     """Emoji and other symbols at the end or the beginning of both sides (needs ``sentencepiece``)."""
     placeholders: float = _option(0.0, is_share=True)
-    """URLs, e-mail addresses, numbers, ``{name}``, ``%1$s``, ``#TAG#``, ``@user`` and emoji that stand on
-    both sides are replaced by numbered symbols, so that a model learns to carry them over (needs
-    ``sentencepiece``). 0.5 is usual, since few pairs have any; a fifth of the other pairs drawn get one to
-    three symbols at the same relative position of both sides."""
+    """URLs, e-mail addresses, codes, ``{name}``, ``%1$s``, ``#TAG#``, ``@user`` and emoji that stand on both
+    sides are replaced by numbered symbols, so that a model learns to keep them (needs ``sentencepiece``). 0.5
+    is usual, since few pairs have any; a fifth of the other pairs drawn get one to three symbols at aligned
+    gaps of both sides."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -669,8 +669,8 @@ class DecodingConfig(Section, name="decoding"):
     split_sentences: bool = _resumable(True)
     """Translate texts sentence by sentence; if false, line by line. Scoring keeps a corpus's lines whole."""
     safeguards: bool = _resumable(True)
-    """Carry URLs, numbers and other entities over, translate capitals like ordinary text, and translate once
-    more what loops or reaches the length limit. If false, the model's own translations."""
+    """Keep URLs, codes, tags and their like as they are, translate capitals like ordinary text, and search
+    once more what loops or reaches the length limit. If false, the model's own translations."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

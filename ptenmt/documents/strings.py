@@ -95,11 +95,11 @@ def _accelerator(text: str) -> re.Match[str] | None:
 def _with_mark(spans: Sequence[Fragment], mark: re.Match[str]) -> Sequence[Fragment]:
     text = text_of(spans)
     wanted = mark.string[mark.end()].lower()
-    entities = [entity.span() for entity in find_kept_parts(text)]
+    kept = [part.span() for part in find_kept_parts(text)]
     letters = [
         place
         for place, char in enumerate(text.partition("\t")[0])
-        if char.isalpha() and not any(begin <= place < end for begin, end in entities)
+        if char.isalpha() and not any(begin <= place < end for begin, end in kept)
     ]
     if not letters:
         return spans

@@ -92,9 +92,8 @@ class System:
             raise ConfigError(
                 f"decoding.num_hypotheses={decoding.num_hypotheses}: one hypothesis per sentence is scored"
             )
-        return cls(
-            trained=trained, translator=Translator.from_trained_model(trained, options.engine, decoding)
-        )
+        translator = Translator.from_trained_model(trained, options.engine, decoding)
+        return cls(trained=trained, translator=translator)
 
     def translate(self, test_set: TestSet, on_progress: OnProgress) -> tuple[Hypotheses, SearchFacts]:
         """Translate all sources of a test set, which must be known.

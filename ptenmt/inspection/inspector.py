@@ -15,7 +15,6 @@ from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import END, START
 from ptenmt.translation import Translator
 from ptenmt.translation.completion import ContextWords, context_words
-from ptenmt.translation.safeguards import Safeguards
 from ptenmt.translation.segmentation import TextEncoder
 
 _BLANK = [START, END]
@@ -54,7 +53,7 @@ class Inspector:
         self.run, self.config, self.tokenizers = trained.run, trained.config, trained.tokenizers
         self.alignment_layer = trained.alignment_layer
         self._warn = on_warning
-        self._encoding = TextEncoder(self.tokenizers, self.config, Safeguards(self.tokenizers, self.config))
+        self._encoding = TextEncoder(self.tokenizers, self.config)
 
     @cached_property
     def model(self) -> NumpyTransformer:

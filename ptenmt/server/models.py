@@ -101,13 +101,11 @@ def direction_of_run(
 
     def load() -> Model:
         loaded = TrainedModel.load(trained.run, checkpoint=checkpoint, on_warning=trained.on_warning)
-        translator = Translator.from_trained_model(
+        translator: Any = Translator.from_trained_model(
             loaded, "ctranslate2", decoding, device=device, threads=threads
         )
         vars(loaded).pop("weights", None)  # of a conversion
-        engine: Any = translator.engine
-        num_bytes = engine.without_files()
-        return Model(translator, loaded, _describe(loaded), num_bytes)
+        return Model(translator, loaded, _describe(loaded), translator.engine.without_files())
 
     return Direction(*trained.config.data.languages, load, newest)
 

@@ -15,7 +15,6 @@ from pydantic import BaseModel, ValidationError
 from python_multipart.multipart import parse_options_header
 from starlette.datastructures import UploadFile
 
-from ptenmt.config import DecodingConfig
 from ptenmt.data.languages import foreign_languages, language_check
 from ptenmt.documents.inline import is_prose
 from ptenmt.errors import ConfigError
@@ -59,11 +58,12 @@ class RequestModels:
             self._used[direction] = self._models.get(direction)
         return self._used[direction]
 
-    def translator(self, direction: Direction) -> Translator:
-        """The translator of a direction."""
+    def translator(self, direction: Direction, **options: bool) -> Translator:
+        """The translator of a direction; ``options`` change those of the section decoding."""
         shared = self.model(direction).translator
         engine = CoalescingEngine(self._request, shared.engine, direction.name)
-        return Translator(engine, shared.tokenizers, shared.config)
+        config = replace(shared.config, decoding=replace(shared.config.decoding, **options))
+        return Translator(engine, shared.tokenizers, config)
 
     def translate(
         self,
@@ -80,21 +80,20 @@ class RequestModels:
 
         Returns the translations, and with their markup the text of each and the texts of its alternatives.
         """
-        *earlier, last = map(self.translator, route)
+        options = {} if split_sentences else {"split_sentences": False}
+        *earlier, last = (self.translator(direction, **options) for direction in route)
         self._metrics.characters.labels(route[0].name).inc(sum(len(text_of(text)) for text in texts))
         if earlier and glossary:
             raise Refusal("a glossary needs a model of both languages, and here two models are chained")
         detected: list[str | None] = []
         for translator in earlier:
-            options = self._options(translator, split_sentences=split_sentences)
-            between = translator.translate(map(text_of, texts), options, max_sentences=max_sentences)
+            between = translator.translate(map(text_of, texts), max_sentences=max_sentences)
             texts = [best for best, *_ in move_markup(translator, between, texts)]
             detected = [translation.detected for translation in between]
-        options = self._options(last, split_sentences=split_sentences)
-        options = replace(options, num_hypotheses=count, beam_size=max(options.beam_size, count))
-        translations = last.translate(
-            map(text_of, texts), options, glossary=glossary, max_sentences=max_sentences
-        )
+        beam_size = max(last.config.decoding.beam_size, count)
+        search = replace(last.config.decoding, num_hypotheses=count, beam_size=beam_size)
+        typed = map(text_of, texts)
+        translations = last.translate(typed, search, glossary=glossary, max_sentences=max_sentences)
         moved = move_markup(last, translations, texts)
         if with_confidence and not earlier:
             translations = translations_with_confidence(self.model(route[-1]).translator, translations)
@@ -104,11 +103,6 @@ class RequestModels:
                 for translation, language in zip(translations, detected, strict=True)
             ]
         return translations, moved
-
-    @staticmethod
-    def _options(translator: Translator, *, split_sentences: bool) -> DecodingConfig:
-        options = translator.config.decoding
-        return replace(options, split_sentences=split_sentences and options.split_sentences)
 
 
 class Service:

@@ -186,8 +186,7 @@ class Teacher:
     def n_best(self, sources: Sequence[str], on_done: Callable[[int], None]) -> list[dict[str, float]]:
         """Complete translations of prepared sources, each with its log-probability per character.
 
-        They are in the translator's order: those that keep all numbers and other entities come first. None
-        scores better than those before it.
+        They are in the translator's order; none scores better than those before it.
         """
         lists: list[dict[str, float]] = [{} for _ in sources]
         penalty = self.translator.config.decoding.length_penalty

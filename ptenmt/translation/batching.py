@@ -27,17 +27,14 @@ class Buffer:
     """The error that ended the stream after these texts, if any."""
     ends_in_pause: bool = False
     """Whether the stream had no more texts at that moment."""
-    milliseconds: list[float] = field(init=False)
-    """The time spent on each text so far."""
+    milliseconds: dict[int, float] = field(default_factory=lambda: defaultdict(float))
+    """The time spent on each text so far, by its index."""
     num_waiting: Counter[int] = field(default_factory=Counter)
     """How many sentences of each text wait for their hypotheses."""
     searched: dict[tuple[int, int], "SearchedSentence"] = field(default_factory=dict)
     """The sentences that have them, by the index of the text and of the sentence in it."""
     translations: dict[int, Translation] = field(default_factory=dict)
     """Those that are complete, by the index of the text."""
-
-    def __post_init__(self) -> None:
-        self.milliseconds = [0.0] * len(self.texts)
 
     @property
     def is_done(self) -> bool:
@@ -85,14 +82,10 @@ def shard(texts: Iterable[str], number: int, count: int, size: int) -> tuple[int
     translations of all parts, joined, are those of the whole.
     """
     starts = [0]
-    num_texts = num_characters = 0
-    for text in texts:
-        if num_texts - starts[-1] == size or num_characters >= MAX_BUFFER_CHARACTERS:
-            starts.append(num_texts)
-            num_characters = 0
-        num_texts += 1
-        num_characters += len(text)
-    starts.append(num_texts)
+    for buffer in read_buffers(texts, size, lambda _texts: []):
+        if buffer.error is not None:
+            raise buffer.error
+        starts.append(starts[-1] + len(buffer.texts))
     num_buffers = len(starts) - 1
     return starts[num_buffers * (number - 1) // count], starts[num_buffers * number // count]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from ptenmt.config import Config
@@ -55,7 +56,7 @@ class Translation:
     """The expected sentence chrF / 100; None: see ``with_confidence``."""
     words: list[tuple[str, float | None]] = field(default_factory=list)
     """With a confidence, the words and marks of the translation, each with the product of the probabilities
-    of its tokens, given those before them; None for one that the model did not generate, e.g. an entity."""
+    of its tokens, given those before them; None for one that the model did not generate, e.g. a kept part."""
     is_retried: bool = False
     """Whether a sentence was searched once more: the first translation looped or reached the length limit."""
     is_split: bool = False
@@ -64,7 +65,7 @@ class Translation:
     """The text's language, if it is surely another one than the run's source language."""
     unknown: list[str] = field(default_factory=list)
     """The words of the text outside the vocabulary of a model of whole words; of a sub-word model, those with
-    letters that it does not spell well, which stay as they are."""
+    characters that its tokenizer lacks, which stay as they are."""
     milliseconds: float = field(default=0.0, compare=False)
     """The text's share of the time its batches took."""
 
@@ -114,15 +115,17 @@ class Postprocessor:
             return tokens
         return _copy_unknown(self._source_words(sentence.text), hypothesis, tokens)
 
-    def unknown_words(self, sentence: Sentence) -> list[str]:
-        """The words of a sentence outside the vocabulary of a model of whole words."""
-        if self._source_words is None or UNK not in sentence.ids:
-            return []
-        # A truncated sentence has fewer ids than words.
-        words = zip(self._source_words(sentence.text), sentence.ids[1:-1], strict=False)
-        return [word for word, token in words if token == UNK]
+    def translations(
+        self, texts: Sequence[tuple[str, SegmentedText, Ranked]], length_penalty: float
+    ) -> list[Translation]:
+        """The translations of texts, given their sentences, each with a hypothesis of it."""
+        placed = iter(self._place(list(chain(*(pairs for _, _, pairs in texts)))))
+        return [
+            self._joined(source, text, pairs, [next(placed) for _ in pairs], length_penalty)
+            for source, text, pairs in texts
+        ]
 
-    def place(self, pairs: Ranked) -> list[tuple[str, str]]:
+    def _place(self, pairs: Ranked) -> list[tuple[str, str]]:
         """The translations that hypotheses become, each also with the spacing of the training corpus.
 
         They have the capitals, kept parts and terms of the sentences. Those for which word alignments are
@@ -168,43 +171,33 @@ class Postprocessor:
         )
         return placed(text, sentence.original, (source_words, weights), spans)
 
-
-def joined(
-    source: str,
-    text: SegmentedText,
-    pairs: Ranked,
-    translations: Sequence[tuple[str, str]],
-    tokens: Sequence[Sequence[str]],
-    length_penalty: float,
-) -> Translation:
-    """Join the translations of a text's sentences; blank ones do not count in the score.
-
-    Args:
-        source: The text.
-        text: Its sentences.
-        pairs: The sentences, each with the hypothesis that its translation comes from.
-        translations: Of the sentences, as ``Postprocessor.place`` returns them.
-        tokens: Of the hypotheses, as ``Postprocessor.tokens`` returns them.
-        length_penalty: That of the search.
-    """
-    counted = [row for row, (sentence, _) in enumerate(pairs) if not sentence.is_blank] or [0]
-    hypotheses = [pairs[row][1] for row in counted]
-    lengths = [max(len(hypothesis.ids) - 1, 1) for hypothesis in hypotheses]
-    scores = [hypothesis.score for hypothesis in hypotheses]
-    total = sum(score * length**length_penalty for score, length in zip(scores, lengths, strict=True))
-    return Translation(
-        source=source,
-        text=text.join([translation for translation, _ in translations]),
-        raw=" ".join(raw for _, raw in translations if raw),
-        tokens=[token for row in counted for token in tokens[row]],
-        ids=[token for hypothesis in hypotheses for token in hypothesis.ids],
-        is_complete=all(hypothesis.is_complete for hypothesis in hypotheses),
-        score=scores[0] if len(counted) == 1 else total / sum(lengths) ** length_penalty,
-        sentences=[
-            TranslatedSentence(*pair, translation)
-            for pair, (translation, _) in zip(pairs, translations, strict=True)
-        ],
-    )
+    def _joined(
+        self,
+        source: str,
+        text: SegmentedText,
+        pairs: Ranked,
+        translations: Sequence[tuple[str, str]],
+        length_penalty: float,
+    ) -> Translation:
+        """Join the translations of a text's sentences; blank ones do not count in the score."""
+        counted = [pair for pair in pairs if not pair[0].is_blank] or pairs[:1]
+        hypotheses = [hypothesis for _, hypothesis in counted]
+        lengths = [max(len(hypothesis.ids) - 1, 1) for hypothesis in hypotheses]
+        scores = [hypothesis.score for hypothesis in hypotheses]
+        total = sum(score * length**length_penalty for score, length in zip(scores, lengths, strict=True))
+        return Translation(
+            source=source,
+            text=text.join([translation for translation, _ in translations]),
+            raw=" ".join(raw for _, raw in translations if raw),
+            tokens=[token for pair in counted for token in self.tokens(*pair)],
+            ids=[token for hypothesis in hypotheses for token in hypothesis.ids],
+            is_complete=all(hypothesis.is_complete for hypothesis in hypotheses),
+            score=scores[0] if len(counted) == 1 else total / sum(lengths) ** length_penalty,
+            sentences=[
+                TranslatedSentence(*pair, translation)
+                for pair, (translation, _) in zip(pairs, translations, strict=True)
+            ],
+        )
 
 
 def _copy_unknown(words: Sequence[str], hypothesis: Hypothesis, tokens: Sequence[str]) -> list[str]:

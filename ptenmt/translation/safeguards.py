@@ -38,6 +38,8 @@ _MIN_CAPITALS = 0.8
 _MIN_TITLE_WORDS = 4
 _MAX_ACRONYM = 4
 """Letters without accents; a sentence of acronyms alone is read as it was typed."""
+_MOST_ACRONYMS = 2
+"""More words in capitals in a row are no acronyms, if there is no other word."""
 _LONGEST_PERIOD = 16
 _SHORT_PERIOD = 3
 _MIN_REPEATS = 2
@@ -59,7 +61,6 @@ class Safeguards:
     def __init__(self, tokenizers: TokenizerPair, config: Config) -> None:
         self._source, self._target = tokenizers.source, tokenizers.target
         self._has_placeholders = set(PLACEHOLDERS) <= self._source.characters
-        self._spells_all = isinstance(self._source, WordTokenizer)
         self._is_cased = not (config.has_lowercase_text or lowers_typed(config.data))
         self._languages = config.data.languages
         self._preparation = TextPreparation(config.data)
@@ -76,16 +77,14 @@ class Safeguards:
         A term cuts no kept part, but may contain some.
         """
         parts = self._kept_parts(text) if is_guarded else []
-        terms = [] if glossary is None else list(glossary.find(text))
-        terms = [
-            ((begin, end), target)
-            for (begin, end), target in terms
+        kept = [Span(*place, "", text[slice(*place)]) for place in parts]
+        spans = [
+            Span(begin, end, text[begin:end], target, is_term=True)
+            for (begin, end), target in (glossary.find(text) if glossary else ())
             if not any(
-                first < end and begin < last and not (begin <= first and last <= end) for first, last in parts
+                first < end and begin < last and not begin <= first < last <= end for first, last in parts
             )
         ]
-        spans = [Span(*place, text[slice(*place)], target, is_term=True) for place, target in terms]
-        kept = [Span(*place, "", text[slice(*place)]) for place in parts]
         kept = [span for span in kept if not span.overlaps(spans)]
         symbols = PLACEHOLDERS if self._has_placeholders else ()
         # Placeholders in the text itself come first: as they are they would stand for other parts.
@@ -103,7 +102,7 @@ class Safeguards:
         """Where the kept parts of a text begin and end; words and signs that the tokenizer lacks are some."""
         places = [part.span() for part in find_kept_parts(text)]
         strange = {char for char in set(text) - self._source.characters if _is_written(char)}
-        if strange and not self._spells_all:
+        if strange and not isinstance(self._source, WordTokenizer):
             words = [word for word in _WORD_OR_SIGN.finditer(text) if not strange.isdisjoint(word[0])]
             prepared = [self._preparation.prepare_input(word[0], self._languages[0]) for word in words]
             encoded = self._source.encode(prepared)
@@ -116,8 +115,11 @@ class Safeguards:
                 merged.append((begin, end))
         return merged
 
-    def unspelled(self, sentence: Sentence) -> list[str]:
-        """The words of a sentence that the tokenizer cannot spell."""
+    def unknown(self, sentence: Sentence) -> list[str]:
+        """The words of a sentence outside a vocabulary of whole words, or that the tokenizer cannot spell."""
+        if isinstance(self._source, WordTokenizer):  # a truncated sentence has fewer ids than words
+            words = zip(self._source.split(sentence.text), sentence.ids[1:-1], strict=False)
+            return [word for word, token in words if token == UNK]
         kept = {part[0] for part in find_kept_parts(sentence.original)}
         return [
             span.target
@@ -135,7 +137,8 @@ class Safeguards:
             if word[0][0].isalpha()
         ]
         letters = [letter for word in words for letter in word if letter.isalpha()]
-        has_word = any(word.isupper() and (len(word) > _MAX_ACRONYM or not word.isascii()) for word in words)
+        is_acronym = [len(word) <= _MAX_ACRONYM and word.isascii() for word in words if word.isupper()]
+        has_word = not all(is_acronym) or len(words) == len(is_acronym) > _MOST_ACRONYMS
         if has_word and sum(map(str.isupper, letters)) >= _MIN_CAPITALS * len(letters):
             return "upper"
         # A short word in the middle shows that these are no names: O Gato Não Tem Tempo.

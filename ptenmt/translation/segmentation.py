@@ -40,13 +40,13 @@ _MAX_CHARACTERS_PER_TOKEN = 8
 class TextEncoder:
     """Encodes user input the way the training corpus was encoded."""
 
-    def __init__(self, tokenizers: TokenizerPair, config: Config, safeguards: Safeguards) -> None:
+    def __init__(self, tokenizers: TokenizerPair, config: Config) -> None:
         self._tokenizers = tokenizers
         self._source_language, self._target_language = config.data.languages
         self._max_length = config.model.max_positions
         self._max_tokens = self._max_length - _NUM_FRAME_TOKENS
         self._preparation = TextPreparation(config.data)
-        self._safeguards = safeguards
+        self.safeguards = Safeguards(tokenizers, config)
 
     def prepare_source(self, text: str) -> str:
         """A source sentence as its tokenizer reads it."""
@@ -116,7 +116,7 @@ class TextEncoder:
                 f"the text has {num_sentences:,} sentences; {max_sentences:,} are allowed",
                 "send fewer at a time",
             )
-        return self._safeguards.detect(texts, segmented) if options.safeguards else segmented
+        return self.safeguards.detect(texts, segmented) if options.safeguards else segmented
 
     def prepared(
         self, texts: Sequence[str], options: DecodingConfig, glossary: Glossary | None = None
@@ -191,10 +191,10 @@ class TextEncoder:
         Prepared text is read as it is.
         """
         original = sentence.original
-        spans = self._safeguards.spans(original, glossary, is_guarded=is_guarded)
-        if self._safeguards.is_blank(original, spans):
+        spans = self.safeguards.spans(original, glossary, is_guarded=is_guarded)
+        if self.safeguards.is_blank(original, spans):
             return replace(sentence, text="")
-        case = self._safeguards.case_of(original, spans) if is_guarded else None
+        case = self.safeguards.case_of(original, spans) if is_guarded else None
         if case is not None:
             spans = tuple(
                 replace(span, target=term_in_case(span.target, case)) if span.is_term else span

@@ -12,7 +12,7 @@ from ptenmt.config.schema import MAX_ALTERNATIVES, require
 from ptenmt.tokenizers import UNK, suppressed_ids
 from ptenmt.translation.batching import max_length
 from ptenmt.translation.engine import Hypothesis, SearchRequest
-from ptenmt.translation.postprocessing import Translation, joined
+from ptenmt.translation.postprocessing import Translation
 from ptenmt.translation.sentence import BLANK, SegmentedText
 from ptenmt.translation.translator import Translator
 from ptenmt.translation.word_alignment import Alignment
@@ -144,18 +144,14 @@ def _translations(
     """The translations that hypotheses of a sentence become."""
     (sentence,) = segmented.sentences
     translator.postprocessor.decode([(sentence, hypotheses)])
-    pairs = [(sentence, hypothesis) for hypothesis in hypotheses]
-    penalty = translator.config.decoding.length_penalty
-    return [
-        joined(text, segmented, [pair], [texts], [translator.postprocessor.tokens(*pair)], penalty)
-        for pair, texts in zip(pairs, translator.postprocessor.place(pairs), strict=True)
-    ]
+    texts = [(text, segmented, [(sentence, hypothesis)]) for hypothesis in hypotheses]
+    return translator.postprocessor.translations(texts, translator.config.decoding.length_penalty)
 
 
 def _with_typed_prefix(
     translator: Translator, translation: Translation, prefix: str, prefix_ids: Sequence[int]
 ) -> Translation:
-    """A translation that begins with the prefix as typed, if the vocabulary lacks an entity in it."""
+    """A translation that begins with the prefix as typed, if the vocabulary lacks a kept part in it."""
     if UNK not in prefix_ids or translator.copies_unknown:
         return translation
     begun, whole = translator.tokenizers.target.decode([prefix_ids, translation.ids])

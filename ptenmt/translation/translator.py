@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,8 +27,7 @@ from ptenmt.translation.confidence import Calibration
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 from ptenmt.translation.engine import Engine, EngineName, SearchRequest
 from ptenmt.translation.glossary import Glossary
-from ptenmt.translation.postprocessing import Postprocessor, Ranked, Translation, joined
-from ptenmt.translation.safeguards import Safeguards
+from ptenmt.translation.postprocessing import Postprocessor, Ranked, Translation
 from ptenmt.translation.segmentation import TextEncoder
 from ptenmt.translation.sentence import BLANK, SegmentedText, Sentence
 
@@ -56,8 +55,7 @@ class Translator:
         self.tokenizers = tokenizers
         self.config = config
         self.calibration = calibration
-        self.safeguards = Safeguards(tokenizers, config)
-        self.encoder = TextEncoder(tokenizers, config, self.safeguards)
+        self.encoder = TextEncoder(tokenizers, config)
         self.postprocessor = Postprocessor(tokenizers, config, engine.attention)
 
     @classmethod
@@ -218,10 +216,7 @@ class Translator:
             pending.setdefault(buffer)
             if done:
                 on_done(done.values())
-            while pending:
-                first = next(iter(pending))
-                if not first.is_done:
-                    break
+            while pending and (first := next(iter(pending))).is_done:
                 del pending[first]
                 yield [first.translations[row] for row in range(len(first.texts))]
                 if first.error is not None:
@@ -289,13 +284,11 @@ class Translator:
         sentence, options = searched.sentence, searched.options
         if not (options.safeguards and self.engine.name == "ctranslate2"):  # which searches without n-grams
             return searched
-        first, best = searched.first_try, searched.hypotheses[0]
+        first, best, safeguards = searched.first_try, searched.hypotheses[0], self.encoder.safeguards
         if first:
-            is_worse = self.safeguards.faults(sentence, first[0], options) < self.safeguards.faults(
-                sentence, best, options
-            )
-            return replace(searched, hypotheses=first) if is_worse else searched
-        again = self.safeguards.once_more(sentence, best, options)
+            faults = [safeguards.faults(sentence, each, options) for each in (first[0], best)]
+            return replace(searched, hypotheses=first) if faults[0] < faults[1] else searched
+        again = safeguards.once_more(sentence, best, options)
         if again is None:
             return searched
         changed, longest = again
@@ -313,35 +306,30 @@ class Translator:
         An n-best list is as long as that of the sentence with the most hypotheses; the others repeat their
         last one.
         """
-        ranked: list[tuple[int, Ranked]] = []
+        ranked: list[tuple[str, SegmentedText, Ranked]] = []
+        counts: list[int] = []
         for row in rows:
-            sentences = buffer.segmented[row].sentences
-            of_sentences = [
-                buffer.searched[row, number].hypotheses[: options.num_hypotheses]
-                if not sentence.is_blank
-                else [BLANK]
-                for number, sentence in enumerate(sentences)
-            ]
-            for rank in range(max(map(len, of_sentences))):
-                best = [hypotheses[min(rank, len(hypotheses) - 1)] for hypotheses in of_sentences]
-                ranked.append((row, list(zip(sentences, best, strict=True))))
-        translated = iter(self.postprocessor.place(list(chain(*(pairs for _, pairs in ranked)))))
-        lists: dict[int, list[Translation]] = {row: [] for row in rows}
-        for row, pairs in ranked:
-            tokens = [self.postprocessor.tokens(*pair) for pair in pairs]
-            texts = [next(translated) for _ in pairs]
             text = buffer.segmented[row]
-            lists[row].append(joined(buffer.texts[row], text, pairs, texts, tokens, options.length_penalty))
-        return {row: self._completed(buffer, row, *n_best) for row, n_best in lists.items()}
+            of_sentences = [
+                [BLANK] if sentence.is_blank else buffer.searched[row, number].hypotheses
+                for number, sentence in enumerate(text.sentences)
+            ]
+            counts.append(min(max(map(len, of_sentences)), options.num_hypotheses))
+            for rank in range(counts[-1]):
+                best = [hypotheses[min(rank, len(hypotheses) - 1)] for hypotheses in of_sentences]
+                ranked.append((buffer.texts[row], text, list(zip(text.sentences, best, strict=True))))
+        translations = iter(self.postprocessor.translations(ranked, options.length_penalty))
+        return {
+            row: self._completed(buffer, row, *islice(translations, count))
+            for row, count in zip(rows, counts, strict=True)
+        }
 
     def _completed(self, buffer: Buffer, row: int, best: Translation, *others: Translation) -> Translation:
         """The best translation of a text, with the others and what was noticed on the way."""
         text = buffer.segmented[row]
         distinct = {other.text: other for other in others if other.text != best.text}
         searched = (buffer.searched.get((row, number)) for number in range(len(text.sentences)))
-        unknown = chain(*map(self.safeguards.unspelled, text.sentences))
-        if self.copies_unknown:
-            unknown = chain(*map(self.postprocessor.unknown_words, text.sentences))
+        unknown = chain(*map(self.encoder.safeguards.unknown, text.sentences))
         return replace(
             best,
             alternatives=list(distinct.values()),

@@ -34,7 +34,9 @@ def talk(tiny: Translator, capsys: pytest.CaptureFixture[str]):
                 return line
             raise line
 
-        Session(Screen(), TranslationJob(translator=tiny, weights=""), read).run()
+        Session(
+            Screen(), TranslationJob(translator=tiny, options=tiny.config.decoding, weights=""), read
+        ).run()
         said = capsys.readouterr()
         return said.out.splitlines(), said.err.splitlines()
 

@@ -169,6 +169,7 @@ def test_capitals_are_translated_in_their_usual_case_and_given_back(make) -> Non
             ("O GATO NÃO TEM TEMPO!", "O CAT NÃO TEM TIME!", "O gato não tem tempo!"),
             ("O Gato Não Tem Tempo", "O Cat Não Tem Time", "O gato não tem tempo"),
             ("Eu Vi O Gato", "Eu Vi O Cat", "Eu vi o gato"),
+            ("EU VI O GATO", "EU VI O CAT", "Eu vi o gato"),
             ("O gato NÃO tem tempo.", "O cat NÃO tem time.", "O gato NÃO tem tempo."),
             ("O GATO NÃO VIU HTTPS://A.PT/X {Nome}.", "O CAT NÃO VIU HTTPS://A.PT/X {Nome}.", None),
             ("O GATO TP123 NÃO TEM TEMPO", "O CAT TP123 NÃO TEM TIME", None),

@@ -7,7 +7,6 @@ import pytest
 
 from ptenmt.config import Config, DataConfig, DecodingConfig, ModelConfig, TokenizerConfig
 from ptenmt.tokenizers import SPECIAL_PIECES, Tokenizer, TokenizerPair, build_tokenizers
-from ptenmt.translation.safeguards import Safeguards
 from ptenmt.translation.segmentation import TextEncoder
 from ptenmt.translation.sentence import SegmentedText
 
@@ -45,7 +44,7 @@ def cut(
         decoding=DecodingConfig(split_sentences=splits, safeguards=safeguards),
     )
     tokenizers = TokenizerPair(letters, letters)
-    encoder = TextEncoder(tokenizers, config, Safeguards(tokenizers, config))
+    encoder = TextEncoder(tokenizers, config)
     read = encoder.prepared if is_prepared else encoder.segment
     (segmented,) = read([text], config.decoding)
     return segmented
@@ -251,7 +250,7 @@ def test_a_million_blanks_or_marks_are_all_there(text: str):
 def test_nothing_keeps_the_tokenizers_of_a_model_that_is_loaded_no_more() -> None:
     config = Config(data=DataConfig(source="demo"), tokenizer=TokenizerConfig(kind="words"))
     tokenizers = build_tokenizers(config.tokenizer, [("o gato", "the cat")], ("pt", "en"))
-    encoder = TextEncoder(tokenizers, config, Safeguards(tokenizers, config))
+    encoder = TextEncoder(tokenizers, config)
     assert encoder.segment(["o gato"], config.decoding)[0].sentences[0].ids
     del encoder
     source = weakref.ref(tokenizers.source)
