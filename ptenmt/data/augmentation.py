@@ -15,6 +15,7 @@ from random import Random
 
 from ptenmt.config import AugmentConfig, DataConfig
 from ptenmt.data.kept_parts import PLACEHOLDERS, mask, mask_pair, unmask
+from ptenmt.data.quantities import redraw_quantities, replace_names
 from ptenmt.data.readers import SentencePair
 from ptenmt.tokenizers.words import word_pattern
 
@@ -154,8 +155,19 @@ NOISES: Mapping[str, Callable[[str, str, Random], SentencePair]] = {
 """By option, in the order in which they are applied."""
 
 
+OF_LANGUAGES: Mapping[str, Callable[[str, str, Random, DataConfig], SentencePair]] = {
+    "quantities": redraw_quantities,
+    "names": replace_names,
+}
+"""Those that depend on the languages, by option; they are applied before the others."""
+
+
 def draw_noises(options: AugmentConfig, random: Random) -> list[str]:
-    """Draw the noises of ``NOISES`` for one pair, each with the probability that is its option."""
+    """Draw the noises of one pair, each with the probability that is its option, in their order.
+
+    Those of ``NOISES`` are drawn whatever their shares; a later one only where it is used, so that a run
+    from before it draws as before.
+    """
     shares = vars(options)
     drawn = {name for name in NOISES if name not in CASES and random.random() < shares[name]}
     number = random.random()
@@ -163,7 +175,8 @@ def draw_noises(options: AugmentConfig, random: Random) -> list[str]:
         if 0 <= number < shares[name]:
             drawn.add(name)
         number -= shares[name]
-    return [name for name in NOISES if name in drawn]
+    drawn |= {name for name in OF_LANGUAGES if shares[name] and random.random() < shares[name]}
+    return [name for name in (*OF_LANGUAGES, *NOISES) if name in drawn]
 
 
 def noisy_pair(names: Sequence[str], pair: SentencePair, random: Random, data: DataConfig) -> SentencePair:
@@ -172,7 +185,10 @@ def noisy_pair(names: Sequence[str], pair: SentencePair, random: Random, data: D
     tag = tag_of(source, data)
     source = source.removeprefix(tag)
     for name in names:
-        source, target = NOISES[name](source, target, random)
+        if name in OF_LANGUAGES:
+            source, target = OF_LANGUAGES[name](source, target, random, data)
+        else:
+            source, target = NOISES[name](source, target, random)
     return tag + source, target
 
 

@@ -97,10 +97,10 @@ def learn_tokenizers(
     """
     if config.kind == "wordpiece":
         return build_tokenizers(config, train, data.languages)
-    symbols, noise = tokenizer_symbols(data), asdict(data.augment)
+    symbols = tokenizer_symbols(data)
 
     def build(folder: Path) -> dict[str, Any]:
-        texts = NoisyTexts(train, data) if any(noise.values()) else train
+        texts = NoisyTexts(train, data) if data.augment.is_used else train
         build_tokenizers(config, texts, data.languages, symbols).save(folder / "tokenizer")
         return {}
 
@@ -110,7 +110,7 @@ def learn_tokenizers(
         "characters": [config.split_digits, config.character_coverage, config.characters],
         "words": [config.punctuation, config.order],
         "symbols": symbols,
-        "augment": noise if any(noise.values()) else None,
+        "augment": asdict(data.augment) if data.augment.is_used else None,
         "training_sentences": config.training_sentences,
         "version": metadata.version("sentencepiece"),
     }
@@ -150,7 +150,7 @@ def encode_training_pairs(
     source = Ragged.mapped(entry.folder, "source", _dtype(tokenizers.source))
     target = Ragged.mapped(entry.folder, "target", _dtype(tokenizers.target))
     pairs: TrainingPairs = EncodedPairs(source, target)
-    if sampling or any(asdict(data.augment).values()):
+    if sampling or data.augment.is_used:
         pairs = AugmentedPairs(source, target, train, tokenizers, sampling, data, max_positions)
     return pairs, entry.facts["num_truncated"]
 
@@ -368,7 +368,7 @@ class AugmentedPairs:
             sampled = self._encoded([self._texts[row] for row in rows.tolist()], seed)
             for best, pair in zip(ids, sampled, strict=True):
                 best[:] = [new if len(new) <= room else old for old, new in zip(best, pair, strict=True)]
-        if any(vars(self._augment).values()):
+        if self._augment.is_used:
             for place, pair in self._with_noise(rows.tolist(), room, seed):
                 ids[place] = pair
         source, target = (RaggedIds(side).padded(width=width) for side in zip(*ids, strict=True))

@@ -180,7 +180,7 @@ class TranslationTask(Task):
         train = self._corpus.train
         others = {"validation": self._corpus.validation, "test": self._corpus.test}
         # Noise may take pairs of the same source, and bidirectional epochs read half of each source.
-        by_source = any(vars(self._config.data.augment).values()) or self._config.training.bidirectional > 0
+        by_source = self._config.data.augment.is_used or self._config.training.bidirectional > 0
         mixed = self.mixture.fingerprint(train.fingerprint, by_source=by_source)
         splits = {
             name: SplitRecord(size=len(pairs), fingerprint=fingerprint(pairs))
