@@ -129,7 +129,7 @@ def _limits_of_the_machine() -> Iterator[None]:
 
 
 def _missing_package(error: ModuleNotFoundError) -> PtenmtError | None:
-    """The message for a library that an installation by ``pip install ./deploy`` lacks."""
+    """The message for a library that this installation lacks."""
     package = (error.name or "ptenmt").partition(".")[0]
     return None if package == "ptenmt" else not_installed(package)
 

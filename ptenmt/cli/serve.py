@@ -5,7 +5,6 @@ Args:
     port: Port to listen on; 0: any free port.
     pivot: Chain two runs over a common language where there is no direct one.
     watch: Load a model again when training has found a better one.
-    max_memory: Most memory of loaded models; the least recently used are unloaded.
     cache: Keep the translations of the last sentences, in so much memory.
     keys: Require an API key from this file.
     add_key: Do not serve: create a key for NAME, add its hash to --keys, and print the key.
@@ -28,7 +27,6 @@ Args:
 
 import importlib.util
 import logging
-import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -74,7 +72,6 @@ def serve(
     port: Annotated[int, _access("--port", "-p", metavar="N", min=0, max=65_535)] = 5000,
     pivot: Annotated[bool, typer.Option("--pivot")] = False,
     watch: Annotated[bool, typer.Option("--watch")] = False,
-    max_memory: Annotated[float | None, typer.Option(metavar="MB", min=1, show_default="no limit")] = None,
     cache: Annotated[float, typer.Option(metavar="MB", min=0, show_default="none")] = 0,
     device: options.Device = "cpu",
     threads: options.Threads = None,
@@ -118,7 +115,7 @@ def serve(
     trained = _trained_models(runs, checkpoint, warn)
     decodings = _decodings(trained, overrides, beam_size)
     service = Service(
-        _models(trained, decodings, checkpoint, device, threads, max_memory, pivots=pivot),
+        _models(trained, decodings, checkpoint, device, threads, pivots=pivot),
         Limits(
             characters=max_characters,
             sentences=max_sentences,
@@ -160,18 +157,17 @@ def _models(
     checkpoint: Choice,
     device: str,
     threads: int | None,
-    max_memory: float | None,
     *,
     pivots: bool,
 ) -> "Models":
-    """The models of a server, which loads them when they are used."""
+    """The models of a server, yet to be loaded."""
     from ptenmt.server.models import Models, direction_of_run
 
     directions = [
         direction_of_run(model, decoding, checkpoint, device=device, threads=threads)
         for model, decoding in zip(trained, decodings, strict=True)
     ]
-    return Models(directions, max_bytes=1_000_000 * (max_memory or math.inf), pivots=pivots)
+    return Models(directions, pivots=pivots)
 
 
 def _print_new_key(keys: Path | None, name: str) -> None:

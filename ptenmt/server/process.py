@@ -20,11 +20,10 @@ from typing import Any
 import h11
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ptenmt.errors import ConfigError, ServerError
 from ptenmt.server.app import make_app
+from ptenmt.server.flow_control import BoundedProtocol
 from ptenmt.server.service import Service
 from ptenmt.signals import handle_server_signals
 
@@ -38,8 +37,6 @@ _MAX_CONNECTIONS = 4_000
 """Further ones are answered with 503."""
 _BACKLOG = 2048
 _MAX_HEADER_BYTES = 100_000
-_MAX_WAITING_BYTES = 200_000
-"""Of pipelined requests, more than a header may have; nothing is read while more wait."""
 _PROXIES = "127.0.0.1,::1"
 _GC_THRESHOLDS = 700, 10, 100
 """Rare collections of all objects: with hundreds of clients one takes 0.1 s."""
@@ -73,7 +70,7 @@ def serve(
     is called with the URL once it accepts requests, ``on_warning`` if others can use it without a key.
 
     Raises:
-        PtenmtError: An origin is invalid, the first model cannot be loaded, or the address cannot be had.
+        PtenmtError: An origin is invalid, a model cannot be loaded, or the address cannot be had.
     """
     models, keys = service.models, service.keys
     bound = bound_socket(host, port)
@@ -83,7 +80,7 @@ def serve(
             f"no API key is required (--keys is not given): any client that can reach {url} can use this "
             "server; require keys, or put it behind a reverse proxy that authenticates (docs/serving.md)"
         )
-    models.default.read()  # the others when they are first used
+    models.load()
     app = make_app(service, origins=origins, hosts=hosts, prefix=url_prefix)
 
     def started() -> None:
@@ -207,7 +204,7 @@ def make_server(
     logging.getLogger("python_multipart").setLevel(logging.ERROR)  # its warnings quote what was sent
     config = uvicorn.Config(
         app,
-        http=_Protocol,
+        http=BoundedProtocol,
         ws="none",
         lifespan="on",
         log_config=None,
@@ -241,24 +238,6 @@ def run(server: uvicorn.Server, bound: socket.socket, *, on_reload: Callable[[],
     gc.freeze()
     gc.set_threshold(*_GC_THRESHOLDS)
     server.run(sockets=[bound])
-
-
-class _Protocol(H11Protocol):
-    """Reads pipelined requests no faster than it answers them; uvicorn reads more with every response."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self.flow = _FlowControl(transport, self.conn)
-
-
-class _FlowControl(FlowControl):
-    def __init__(self, transport: asyncio.Transport, connection: h11.Connection) -> None:
-        super().__init__(transport)
-        self._connection = connection
-
-    def resume_reading(self) -> None:
-        if len(self._connection.trailing_data[0]) <= _MAX_WAITING_BYTES:
-            super().resume_reading()
 
 
 class _Server(uvicorn.Server):
