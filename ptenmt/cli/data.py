@@ -1,6 +1,7 @@
 """``ptenmt corpora``, ``download``, ``data``, ``clean`` and ``lexicon``: training pairs before a training."""
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -103,7 +104,7 @@ def data(
     config: ConfigName,
     overrides: Overrides = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE")] = None,
-) -> None:
+) -> dict[str, Any]:
     """Show what the filters remove from each training file, with examples.
 
     The filters are options of data.filters; sentences of the validation and test pairs are removed in any
@@ -132,6 +133,7 @@ def data(
     if report is not None:
         write_data_report(reports, settings.data, report)
         screen.say(f"report: {report}")
+    return {"files": list(map(asdict, reports))}
 
 
 def clean(
