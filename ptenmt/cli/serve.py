@@ -5,7 +5,6 @@ Args:
     port: Port to listen on; 0: any free port.
     pivot: Chain two runs over a common language where there is no direct one.
     watch: Load a model again when training has found a better one.
-    max_memory: Most memory of loaded models; the least recently used are unloaded.
     cache: Keep the translations of the last sentences, in so much memory.
     keys: Require an API key from this file.
     add_key: Do not serve: create a key for NAME, add its hash to --keys, and print the key.
@@ -29,7 +28,6 @@ Args:
 
 import importlib.util
 import logging
-import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -75,7 +73,6 @@ def serve(
     port: Annotated[int, _access("--port", "-p", metavar="N", min=0, max=65_535)] = 5000,
     pivot: Annotated[bool, typer.Option("--pivot")] = False,
     watch: Annotated[bool, typer.Option("--watch")] = False,
-    max_memory: Annotated[float | None, typer.Option(metavar="MB", min=1, show_default="no limit")] = None,
     cache: Annotated[float, typer.Option(metavar="MB", min=0, show_default="none")] = 0,
     device: options.Device = "cpu",
     threads: options.Threads = None,
@@ -120,7 +117,7 @@ def serve(
     trained = _trained_models(runs, checkpoint, warn)
     decodings = _decodings(trained, overrides, beam_size)
     service = Service(
-        _models(trained, decodings, checkpoint, device, threads, max_memory, pivots=pivot),
+        _models(trained, decodings, checkpoint, device, threads, pivots=pivot),
         Limits(
             characters=max_characters,
             sentences=max_sentences,
@@ -163,7 +160,6 @@ def _models(
     checkpoint: Choice,
     device: str,
     threads: int | None,
-    max_memory: float | None,
     *,
     pivots: bool,
 ) -> "Models":
@@ -174,7 +170,7 @@ def _models(
         direction_of_run(model, decoding, checkpoint, device=device, threads=threads)
         for model, decoding in zip(trained, decodings, strict=True)
     ]
-    return Models(directions, max_bytes=1_000_000 * (max_memory or math.inf), pivots=pivots)
+    return Models(directions, pivots=pivots)
 
 
 def _print_new_key(keys: Path | None, name: str) -> None:

@@ -3,7 +3,6 @@
 import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -54,7 +53,7 @@ def test_two_directions_are_chained_only_if_asked(serve) -> None:
     pairs, body = ["pt-en", "en-gl"], {"q": ["o gato", "o rei"], "source": "pt", "target": "gl"}
     with serve(pairs=pairs) as served:
         assert "not available as a target" in served.refused("/translate", 400, json=body)
-    with serve(pairs=pairs, memory={"pivots": True}) as served:
+    with serve(pairs=pairs, pivots=True) as served:
         assert served.post("/translate", **body, alternatives=1) == {
             "translatedText": ["O GATO", "O REI"],
             "alternatives": [["O GATO!"], ["O REI!"]],
@@ -68,35 +67,12 @@ def test_two_directions_are_chained_only_if_asked(serve) -> None:
         assert requests.get(answer["translatedFileUrl"], timeout=120).content == b"O GATO\n1"
 
 
-def test_models_are_loaded_when_used_and_unloaded_for_lack_of_memory(serve) -> None:
-    pairs = ["pt-en", "en-pt", "gl-en"]
-    with serve(pairs=pairs, memory={"max_bytes": 2_500}) as served:
+def test_models_are_loaded_when_used(serve) -> None:
+    with serve(pairs=["pt-en", "en-pt", "gl-en"]) as served:
         assert loaded(served) == []
-        for pair in ("pt-en", "en-pt", "pt-en", "gl-en"):
+        for pair in ("pt-en", "gl-en"):
             served.post("/translate", q="o gato", source=pair[:2], target=pair[3:])
         assert loaded(served) == ["pt-en", "gl-en"]
-        served.post("/translate", q="o gato", source="en", target="pt")
-        assert loaded(served) == ["en-pt", "gl-en"]
-
-
-def test_an_unloaded_model_that_is_in_use_is_not_loaded_again() -> None:
-    loads: list[str] = []
-
-    def load(name: str) -> Any:
-        loads.append(name)
-        nothing: Any = SimpleNamespace()
-        return Model(nothing, nothing, nothing, 2_000)
-
-    pairs = ("pt", "en"), ("en", "pt")
-    models = Models([Direction(*pair, load=partial(load, pair[0])) for pair in pairs], max_bytes=2_500)
-    there, back = models.directions.values()
-    in_use = [models.get(there), models.get(back)]
-    assert (there.model, there.num_bytes, models.get(there)) == (None, 2_000, in_use[0])
-    assert loads == ["pt", "en"]
-    in_use.clear()
-    assert (back.model, back.num_bytes) == (None, 0), "unloaded, and no request holds it"
-    models.get(back)
-    assert loads == ["pt", "en", "en"]
 
 
 def test_while_a_direction_is_loaded_others_are_loaded_and_used() -> None:
