@@ -57,7 +57,7 @@ def modules(requirements: list[str]) -> set[str]:
 def test_the_container_has_our_packages_within_our_bounds_but_those_for_training() -> None:
     assert set(LISTED) <= set(OURS)
     assert modules(OURS) - modules(LISTED) == {
-        *("importlib_resources", "jinja2", "keras", "matplotlib", "sacrebleu"),
+        *("babel", "importlib_resources", "jinja2", "keras", "matplotlib", "sacrebleu"),
         *("tensorflow", "tensorflow_datasets", "tensorflow_text"),
     }
 
@@ -65,8 +65,8 @@ def test_the_container_has_our_packages_within_our_bounds_but_those_for_training
 def test_the_container_has_what_translating_and_serving_import() -> None:
     files = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True).stdout
     imported = set().union(*(third_party(Path(file)) for file in files.splitlines()))
-    # Commands that train load TensorFlow; the others do not.
-    assert imported - {"tensorflow"} <= modules(LISTED) | FROM_FASTAPI
+    # Commands that train load TensorFlow and Babel; the others do not.
+    assert imported - {"tensorflow", "babel", "num2words"} <= modules(LISTED) | FROM_FASTAPI
 
 
 def third_party(file: Path) -> set[str]:
@@ -86,7 +86,8 @@ def test_all_but_the_server_and_documents_imports_what_is_always_installed() -> 
     optional_parts = [*(package / "server").rglob("*"), *(package / "documents").rglob("*")]
     files = [*{*package.rglob("*.py")} - {*optional_parts, package / "cli" / "serve.py"}]
     assert len(files) > 100
-    optional = {"comet", "torch"}  # evaluate --comet says what to install
+    # evaluate --comet says what to install; augment.quantities has numbers in words if it is installed
+    optional = {"comet", "torch", "num2words"}
     imported = set().union(*map(third_party, files)) - optional
     assert imported <= modules(PROJECT["dependencies"]) | WITH_OTHERS.keys()
     for module, through in WITH_OTHERS.items():

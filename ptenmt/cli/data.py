@@ -1,7 +1,8 @@
 """``ptenmt download`` and ``data``: training pairs before a training."""
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -54,7 +55,7 @@ def data(
     config: ConfigName,
     overrides: Overrides = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE")] = None,
-) -> None:
+) -> dict[str, Any]:
     """Show what the filters remove from each training file, with examples.
 
     The filters are options of data.filters; sentences of the validation and test pairs are removed in any
@@ -83,6 +84,7 @@ def data(
     if report is not None:
         write_data_report(reports, settings.data, report)
         screen.say(f"report: {report}")
+    return {"files": list(map(asdict, reports))}
 
 
 def _fetch(screen: Screen, data: DataConfig) -> None:

@@ -8,7 +8,7 @@ import typer
 from ptenmt.cli import options
 from ptenmt.cli.charts import print_facts, print_tables
 from ptenmt.cli.console import Screen, amount, counted, duration, load_tensorflow, mixture, steps_of_epochs
-from ptenmt.cli.runs import print_comparison
+from ptenmt.cli.runs import print_comparison, run_document
 from ptenmt.cli.training_view import TrainingView
 from ptenmt.config.loading import find_config, load_config
 from ptenmt.data.corpus import load_corpus
@@ -35,7 +35,7 @@ def train(
     init_from: options.InitFrom = None,
     fresh: options.Fresh = False,
     dry_run: Annotated[bool, typer.Option("--dry-run")] = False,
-) -> None:
+) -> dict[str, Any]:
     """Train a model, or resume its training from the latest checkpoint.
 
     Ctrl-C (or SIGTERM, or a closed terminal) finishes the step, saves, and prints the command that resumes; a
@@ -65,40 +65,41 @@ def train(
         if dry_run:
             with screen.working("dry run"):
                 trial = run_dry(settings, name, on_event=view.show, on_download=show_download, **given)
-            print_facts(f"{name}: dry run", _dry_run_facts(trial))
+            facts = _dry_run_facts(trial)
+            print_facts(f"{name}: dry run", facts)
             if settings.task == "translation":
                 typer.echo()
                 print_tables(data_tables(load_corpus(settings.data, settings.seed).reports))
-            return
+            return {"dry_run": facts}
         result = train_run(settings, name, on_event=view.show, on_download=show_download, **given)
     if not result.is_chief:  # one worker's messages are enough
         raise typer.Exit(0 if result.stopped_by is None else 128 + signal.Signals(result.stopped_by))
-    if result.stopped_by is None:
-        command, metric = COMMANDS[settings.task], settings.validation.metric
-        infos = best_weights(Run(result.run).weights_folder)[:1]
-        best = "".join(
-            f", best {metric_name(metric)} {metric_value(metric, info.score)} at step {info.step:,}"
-            for info in infos
+    if result.stopped_by is not None:
+        is_fresh = fresh and not view.has_saved
+        _end_by_signal(result.stopped_by, _how_it_stopped(result, is_fresh), screen, view, context)
+    command, metric = COMMANDS[settings.task], settings.validation.metric
+    infos = best_weights(Run(result.run).weights_folder)[:1]
+    best = "".join(
+        f", best {metric_name(metric)} {metric_value(metric, info.score)} at step {info.step:,}"
+        for info in infos
+    )
+    if any(info.step == 0 for info in infos):
+        screen.warn(
+            "no validation was better than the initial weights, which stay the best ones: try a lower "
+            "learning rate"
         )
-        if any(info.step == 0 for info in infos):
-            screen.warn(
-                "no validation was better than the initial weights, which stay the best ones: try a lower "
-                "learning rate"
-            )
-        if any(info.metric == "bleu" and (info.score or 0) < _POOR_BLEU for info in infos):
-            screen.warn(
-                f"below {_POOR_BLEU} BLEU, translations have little to do with their sources: train longer "
-                "(training.epochs), on more pairs (100,000 rather than 1,000), or from a trained model "
-                f"(--init-from, such as {STARTER}); see docs/low-resource.md"
-            )
-        screen.say(f"done: {result.run}{best}; {command} with")
-        screen.say_command(["ptenmt", command, "--run", name, "TEXT"])
-        if init_from is not None and settings.task == "translation":
-            screen.say("compare it with the run that it started from by")
-            screen.say_command(["ptenmt", "evaluate", "--run", name, "--baseline", init_from])
-        return
-    is_fresh = fresh and not view.has_saved
-    _end_by_signal(result.stopped_by, _how_it_stopped(result, is_fresh), screen, view, context)
+    if any(info.metric == "bleu" and (info.score or 0) < _POOR_BLEU for info in infos):
+        screen.warn(
+            f"below {_POOR_BLEU} BLEU, translations have little to do with their sources: train longer "
+            "(training.epochs), on more pairs (100,000 rather than 1,000), or from a trained model "
+            f"(--init-from, such as {STARTER}); see docs/low-resource.md"
+        )
+    screen.say(f"done: {result.run}{best}; {command} with")
+    screen.say_command(["ptenmt", command, "--run", name, "TEXT"])
+    if init_from is not None and settings.task == "translation":
+        screen.say("compare it with the run that it started from by")
+        screen.say_command(["ptenmt", "evaluate", "--run", name, "--baseline", init_from])
+    return run_document(Run(result.run))
 
 
 def _end_by_signal(

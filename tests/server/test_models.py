@@ -45,7 +45,7 @@ def test_two_directions_are_chained_only_if_asked(serve) -> None:
     pairs, body = ["pt-en", "en-gl"], {"q": ["o gato", "o rei"], "source": "pt", "target": "gl"}
     with serve(pairs=pairs) as served:
         assert "not available as a target" in served.refused("/translate", 400, json=body)
-    with serve(pairs=pairs, memory={"pivots": True}) as served:
+    with serve(pairs=pairs, pivots=True) as served:
         assert served.post("/translate", **body, alternatives=1) == {
             "translatedText": ["O GATO", "O REI"],
             "alternatives": [["O GATO!"], ["O REI!"]],
