@@ -2,13 +2,13 @@
 
     pip install tensorflow keras numpy matplotlib sacrebleu
     python docs/tour/transformer.py            # trains in minutes on 2 cores, then translates
-    python docs/tour/transformer.py --base     # the sizes of the tutorial: 4 layers, D = 128, 8 heads, F = 512
+    python docs/tour/transformer.py --base     # the tutorial's sizes: 4 layers, D = 128, 8 heads, F = 512
 
-It follows "Attention Is All You Need" (Vaswani et al. 2017). On the demo corpus, 12,000 composed pairs of short
-sentences, it ends with a BLEU of about 90.
+It follows "Attention Is All You Need" (Vaswani et al. 2017). On the demo corpus, 8,630 composed pairs of
+short sentences, it ends with a BLEU of about 90.
 
-Letters in shapes: B sentences of a batch, S source tokens, T target tokens, D width of the model, H attention heads,
-K = D / H width of a head, F inner width of the feed-forward layers, V tokens of a vocabulary.
+Letters in shapes: B sentences of a batch, S source tokens, T target tokens, D width of the model, H attention
+heads, K = D / H width of a head, F inner width of the feed-forward layers, V tokens of a vocabulary.
 """
 
 import argparse
@@ -34,8 +34,8 @@ PAD, UNK, START, END = range(4)
 NUM_POSITIONS = 1000
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# 1. Text to ids: every word and mark is a token. A real system learns sub-words (ptenmt/tokenizers/sentencepiece.py).
+# --------------------------------------------------------------------------------------------------------
+# 1. Text to ids: every word and mark is a token. ptenmt learns sub-words (ptenmt/tokenizers/sentencepiece.py).
 
 
 def split(text):
@@ -70,7 +70,7 @@ def padded(rows):
 def batches(pairs, size, rng):
     """Random batches of encoded pairs: sources [B, S] and targets [B, T + 1].
 
-    ptenmt puts sentences of similar length together, which saves most of the padding (ptenmt/data/batches.py).
+    ptenmt batches sentences of similar length, which saves most of the padding (ptenmt/data/batches.py).
     """
     order = rng.permutation(len(pairs))
     for first in range(0, len(order), size):
@@ -78,7 +78,7 @@ def batches(pairs, size, rng):
         yield padded([source for source, _ in chosen]), padded([target for _, target in chosen])
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------------
 # 2. Masks say who may attend to whom: True where a query (row) sees a key (column).
 
 
@@ -93,7 +93,7 @@ def causal_mask(length):
     return positions[:, None] >= positions[None, :]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------------
 # 3. The layers.
 
 
@@ -224,13 +224,15 @@ class Transformer(keras.Model):
         return self.final(x), attention
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------------
 # 4. Training.
 
 
 def masked_loss(labels, logits):
     """The mean cross-entropy over real labels [B, T]: padding would be learned at once, and hide the rest."""
-    losses = ops.cast(keras.losses.sparse_categorical_crossentropy(labels, logits, from_logits=True), "float32")
+    losses = ops.cast(
+        keras.losses.sparse_categorical_crossentropy(labels, logits, from_logits=True), "float32"
+    )
     real = ops.cast(ops.not_equal(labels, PAD), "float32")
     return ops.sum(losses * real) / ops.sum(real)
 
@@ -238,13 +240,15 @@ def masked_loss(labels, logits):
 def masked_accuracy(labels, logits):
     """The share of real labels that are the most probable token."""
     real = ops.not_equal(labels, PAD)
-    right = ops.logical_and(real, ops.equal(ops.cast(labels, "int64"), ops.cast(ops.argmax(logits, -1), "int64")))
+    right = ops.logical_and(
+        real, ops.equal(ops.cast(labels, "int64"), ops.cast(ops.argmax(logits, -1), "int64"))
+    )
     return ops.sum(ops.cast(right, "float32")) / ops.sum(ops.cast(real, "float32"))
 
 
 class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
-    """``D^-0.5 · min(step^-0.5, step · warmup^-1.5)``: the rate rises linearly, since the first steps of Adam are
-    unsure of their direction, then falls with the square root of the step."""
+    """``D^-0.5 · min(step^-0.5, step · warmup^-1.5)``: the rate rises linearly, since the first steps of Adam
+    are unsure of their direction, then falls with the square root of the step."""
 
     def __init__(self, width, num_warmup_steps):
         self.width, self.num_warmup_steps = width, num_warmup_steps
@@ -256,13 +260,15 @@ class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
 
 def compiled(model, sizes):
     """The model with its optimizer and loss."""
-    optimizer = keras.optimizers.Adam(WarmUp(sizes.width, sizes.num_warmup_steps), beta_1=0.9, beta_2=0.98, epsilon=1e-9)
+    optimizer = keras.optimizers.Adam(
+        WarmUp(sizes.width, sizes.num_warmup_steps), beta_1=0.9, beta_2=0.98, epsilon=1e-9
+    )
     model.compile(optimizer=optimizer, loss=masked_loss, metrics=[masked_accuracy])
     return model
 
 
 def step(model, source, target):
-    """One update on a batch; the decoder reads the target shifted right (teacher forcing). Returns the loss."""
+    """One update on a batch; the decoder reads the correct tokens so far (teacher forcing). Returns loss."""
     return model.train_on_batch((source, target[:, :-1]), target[:, 1:])
 
 
@@ -274,19 +280,23 @@ def train(model, pairs, sizes):
         began = time.time()
         for number, (source, target) in enumerate(batches(pairs, sizes.batch_size, rng), start=1):
             loss, accuracy = step(model, source, target)
-            print(f"\repoch {epoch}  batch {number}  loss {loss:.3f}  accuracy {accuracy:.3f}", end="", flush=True)
+            print(
+                f"\repoch {epoch}  batch {number}  loss {loss:.3f}  accuracy {accuracy:.3f}",
+                end="",
+                flush=True,
+            )
         print(f"  {time.time() - began:.0f} s")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------------
 # 5. Translating.
 
 
 def translate(model, source, max_length=40):
-    """Greedy search: the most probable next token, until [END]. One sentence [1, S] -> ids, [START] first.
+    """Greedy search: the most probable next token, until [END]. One sentence [1, S] -> its ids.
 
-    Each step computes all of the prefix again; ptenmt caches keys and values, searches with beams, in int8, in batches
-    (ptenmt/translation/ctranslate2_engine.py).
+    Each step computes all of the prefix again; ptenmt caches keys and values, searches with beams, in int8,
+    in batches (ptenmt/translation/ctranslate2_engine.py).
     """
     ids = [START]
     while len(ids) <= max_length and ids[-1] != END:
@@ -297,7 +307,7 @@ def translate(model, source, max_length=40):
 
 
 def draw_attention(model, source_vocabulary, target_vocabulary, text, file):
-    """A picture of the last block's cross-attention, a panel for each head: target tokens down, source across."""
+    """The last block's cross-attention, a panel for each head: target tokens down, source across."""
     import matplotlib.pyplot as plt
 
     source = np.array([source_vocabulary.encode(text)])
@@ -308,14 +318,16 @@ def draw_attention(model, source_vocabulary, target_vocabulary, text, file):
     for number, (panel, head) in enumerate(zip(panels.flat, weights, strict=False), start=1):
         panel.imshow(head, cmap="Blues")
         panel.set_title(f"head {number}")
-        panel.set_xticks(range(source.shape[1]), [source_vocabulary.tokens[n] for n in source[0]], rotation=90)
+        panel.set_xticks(
+            range(source.shape[1]), [source_vocabulary.tokens[n] for n in source[0]], rotation=90
+        )
         panel.set_yticks(range(len(ids) - 1), [target_vocabulary.tokens[n] for n in ids[1:]])
     figure.tight_layout()
     figure.savefig(file)
     print(f"attention: {file}")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------------
 # 6. All of it.
 
 
@@ -345,7 +357,9 @@ def main():
     source_vocabulary, target_vocabulary = (Vocabulary(side) for side in zip(*training, strict=True))
     model = Transformer(len(source_vocabulary.tokens), len(target_vocabulary.tokens), sizes)
     compiled(model, sizes)
-    encoded = [(source_vocabulary.encode(source), target_vocabulary.encode(target)) for source, target in training]
+    encoded = [
+        (source_vocabulary.encode(source), target_vocabulary.encode(target)) for source, target in training
+    ]
     train(model, encoded, sizes)
     print(f"{model.count_params():,} parameters, {len(training):,} pairs")
     translations = [
@@ -357,8 +371,10 @@ def main():
 
     import sacrebleu
 
-    references = [target_vocabulary.decode(target_vocabulary.encode(reference)) for _, reference in held_out]
-    print(f"\nBLEU on {len(held_out)} held-out pairs: {sacrebleu.corpus_bleu(translations, [references]).score:.1f}")
+    references = [target_vocabulary.decode(target_vocabulary.encode(target)) for _, target in held_out]
+    print(
+        f"\nBLEU on {len(held_out)} held-out pairs: {sacrebleu.corpus_bleu(translations, [references]).score:.1f}"
+    )
     draw_attention(model, source_vocabulary, target_vocabulary, held_out[0][0], "attention.png")
 
 
