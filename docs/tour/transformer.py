@@ -35,7 +35,7 @@ NUM_POSITIONS = 1000
 
 
 # --------------------------------------------------------------------------------------------------------
-# 1. Text to ids: every word and mark is a token. ptenmt learns sub-words (ptenmt/tokenizers/sentencepiece.py).
+# 1. Text to ids: every word and mark is a token. ptenmt learns sub-words (ptenmt/tokenizers/).
 
 
 def split(text):
@@ -372,9 +372,8 @@ def main():
     import sacrebleu
 
     references = [target_vocabulary.decode(target_vocabulary.encode(target)) for _, target in held_out]
-    print(
-        f"\nBLEU on {len(held_out)} held-out pairs: {sacrebleu.corpus_bleu(translations, [references]).score:.1f}"
-    )
+    score = sacrebleu.corpus_bleu(translations, [references]).score
+    print(f"\nBLEU on {len(held_out)} held-out pairs: {score:.1f}")
     draw_attention(model, source_vocabulary, target_vocabulary, held_out[0][0], "attention.png")
 
 
