@@ -16,14 +16,11 @@ import gzip
 import os
 import re
 import time
-import warnings
 from collections import Counter
 from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
-
-warnings.filterwarnings("ignore", "You are using a softmax")  # over a single key, at the first token
 
 import keras
 import numpy as np
@@ -119,6 +116,12 @@ class Embedding(layers.Layer):
         return self.dropout(x + positions, training=training)
 
 
+def softmax(scores):
+    """Positive weights that sum to 1 over the last axis; a score of -1e9 gets 0."""
+    exponentials = ops.exp(scores - ops.max(scores, axis=-1, keepdims=True))
+    return exponentials / ops.sum(exponentials, axis=-1, keepdims=True)
+
+
 class Attention(layers.Layer):
     """Multi-head attention: every query takes a weighted mean of the values whose keys are like it.
 
@@ -143,7 +146,7 @@ class Attention(layers.Layer):
             for projection, x in ((self.query, queries), (self.key, memory), (self.value, memory))
         )
         scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2))) / self.head_width**0.5  # [B, H, T, S]
-        weights = ops.softmax(ops.where(mask, scores, -1e9))  # a row sums to 1; hidden keys have 0
+        weights = softmax(ops.where(mask, scores, -1e9))
         mean = ops.transpose(ops.matmul(weights, value), (0, 2, 1, 3))  # [B, T, H, K]
         shape = ops.shape(mean)
         return self.output_projection(ops.reshape(mean, (shape[0], shape[1], -1))), weights
