@@ -37,11 +37,8 @@ class DryRun:
     """The checkpoint that it would resume from, and its step; None for a new training."""
     unit: str
     examples: dict[str, int]
-    vocabulary_sizes: list[int]
     parameters: int
     steps_per_epoch: EpochSteps
-    stages: list[dict[str, int]]
-    """Pairs of each source in an epoch, by stage of the training; empty with a single source."""
     total_steps: int
     largest_batch: tuple[int, int]
     """Sentences and padded length of the batch that needs the most memory."""
@@ -54,11 +51,6 @@ class DryRun:
     """Bytes; None where the system does not report it."""
     peak_device_memory: int | None
     """Bytes on the GPU; None without one."""
-
-    @property
-    def seconds_per_epoch(self) -> list[float]:
-        """Without validation, by stage of the training."""
-        return [steps * self.seconds_per_step for _, steps in self.steps_per_epoch.stages]
 
     @property
     def steps_left(self) -> int:
@@ -117,10 +109,8 @@ def dry_run(
         resumed_from=(directory.checkpoints()[0].name, done) if inputs.is_resumed else None,
         unit=inputs.task.unit,
         examples={name: split.size for name, split in inputs.task.splits.items()},
-        vocabulary_sizes=facts["vocabulary_sizes"],
         parameters=facts["parameters"],
         steps_per_epoch=steps_per_epoch,
-        stages=[stage for stage in map(plan.mixture.pairs, plan.mixture.first_epochs) if stage],
         total_steps=steps,
         largest_batch=(len(largest[0]), max(largest[0].shape[1], largest[1].shape[1])),
         seconds_per_step=seconds_per_step,
