@@ -4,7 +4,6 @@ Args:
     host: Address to listen on; 0.0.0.0: all interfaces.
     port: Port to listen on; 0: any free port.
     pivot: Chain two runs over a common language where there is no direct one.
-    watch: Load a model again when training has found a better one.
     cache: Keep the translations of the last sentences, in so much memory.
     keys: Require an API key from this file.
     add_key: Do not serve: create a key for NAME, add its hash to --keys, and print the key.
@@ -72,7 +71,6 @@ def serve(
     host: Annotated[str, _access(metavar="ADDRESS")] = "127.0.0.1",
     port: Annotated[int, _access("--port", "-p", metavar="N", min=0, max=65_535)] = 5000,
     pivot: Annotated[bool, typer.Option("--pivot")] = False,
-    watch: Annotated[bool, typer.Option("--watch")] = False,
     cache: Annotated[float, typer.Option(metavar="MB", min=0, show_default="none")] = 0,
     device: options.Device = "cpu",
     threads: options.Threads = None,
@@ -138,7 +136,6 @@ def serve(
         origins=allow_origin or [],
         hosts=allowed_host or [],
         url_prefix=f"/{url_prefix.strip('/')}".rstrip("/"),
-        watches=watch,
         is_verbose=screen.verbose,
         on_start=lambda url: say(_greeting(trained, url, allow_origin)),
         on_warning=warn,

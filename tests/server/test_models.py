@@ -102,26 +102,6 @@ def test_while_a_direction_is_loaded_others_are_loaded_and_used() -> None:
         assert len(loads) == 2
 
 
-def test_a_model_is_outdated_until_the_newest_weights_were_read() -> None:
-    newest = ["first"]
-
-    def load() -> Any:
-        if newest == ["broken"]:
-            raise ExportError("broken", "mend it")
-        return SimpleNamespace(num_bytes=0)
-
-    models = Models([Direction("pt", "en", load=load, newest=lambda: newest[0])])
-    (direction,) = models.directions.values()
-    assert not direction.is_outdated, "it is not loaded"
-    for weights in ("second", "broken", "third"):
-        before = models.get(direction)
-        newest[:] = [weights]
-        assert direction.is_outdated
-        models.reload(only_outdated=True)
-        assert not direction.is_outdated
-        assert (direction.model is before) == (weights == "broken")
-
-
 def test_a_model_that_cannot_be_loaded_leaves_the_others(
     serve, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
