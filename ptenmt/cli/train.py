@@ -131,7 +131,7 @@ def _dry_run_facts(trial: "DryRun") -> dict[str, str]:
         "largest batch": f"{counted(sentences, trial.unit.removesuffix('s'))} of {length:,} tokens",
         "peak memory": memory,
         "steps": f"{steps_of_epochs(trial.steps_per_epoch)}, {trial.steps_left:,} left",
-        "time left": f"about {duration(trial.seconds)}, with {counted(trial.validations, 'validation')}",
+        "time left": f"about {duration(trial.seconds)}, without validations",
         "would resume from a checkpoint": resumes,
     }
 

@@ -342,7 +342,7 @@ def test_a_dry_run_reports_what_is_left(ptenmt, beside: Path, monkeypatch: pytes
     again = ["train", "--config", "tiny.yaml", "--dry-run"]
     facts = ptenmt(*again).stdout
     assert re.search(r"^steps .*, 0 left$", facts, re.M)
-    assert re.search(r"^time left +about 0 s, with 0 validations$", facts, re.M)
+    assert re.search(r"^time left +about 0 s, without validations$", facts, re.M)
 
     def refuse(file: Path) -> None:
         raise OutputError(f"cannot write {file}: Read-only file system")
@@ -352,7 +352,6 @@ def test_a_dry_run_reports_what_is_left(ptenmt, beside: Path, monkeypatch: pytes
         answer = ptenmt(*again, "--set", "training.epochs=12")
     assert "warning: cannot write checkpoints/tiny/run.json: Read-only" in answer.stderr
     assert re.search(r"^steps +6 per epoch, 12 left$", answer.stdout, re.M)
-    assert re.search(r"^time left .* with 2 validations$", answer.stdout, re.M)
     assert re.search(r"^would resume .* yes: ckpt-1, step 60$", answer.stdout, re.M)
 
 
