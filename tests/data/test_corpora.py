@@ -305,7 +305,7 @@ BROKEN = {
         "file.tsv.gz",
         {},
         DownloadError,
-        "is damaged: Not a gzipped file",
+        "the answer is a web page",
     ),
     "half a gz": (
         gzip.compress(TSV)[:-20],
