@@ -4,8 +4,6 @@ Args:
     host: Address to listen on; 0.0.0.0: all interfaces.
     port: Port to listen on; 0: any free port.
     pivot: Chain two runs over a common language where there is no direct one.
-    watch: Load a model again when training has found a better one.
-    cache: Keep the translations of the last sentences, in so much memory.
     keys: Require an API key from this file.
     add_key: Do not serve: create a key for NAME, add its hash to --keys, and print the key.
     glossary: Terms and their translations, a pair a line, separated by a tab, which requests may name as
@@ -71,8 +69,6 @@ def serve(
     host: Annotated[str, _access(metavar="ADDRESS")] = "127.0.0.1",
     port: Annotated[int, _access("--port", "-p", metavar="N", min=0, max=65_535)] = 5000,
     pivot: Annotated[bool, typer.Option("--pivot")] = False,
-    watch: Annotated[bool, typer.Option("--watch")] = False,
-    cache: Annotated[float, typer.Option(metavar="MB", min=0, show_default="none")] = 0,
     device: options.Device = "cpu",
     threads: options.Threads = None,
     beam_size: options.BeamSize = None,
@@ -126,7 +122,6 @@ def serve(
         Keys(keys, requests_per_minute, characters_per_day),
         threads=threads or available_cores(),
         glossaries={file.stem: Glossary.read(file) for file in glossary or ()},
-        cache_bytes=1_000_000 * cache,
     )
     run_server(
         service,
@@ -135,7 +130,6 @@ def serve(
         origins=allow_origin or [],
         hosts=allowed_host or [],
         url_prefix=f"/{url_prefix.strip('/')}".rstrip("/"),
-        watches=watch,
         is_verbose=screen.verbose,
         on_start=lambda url: say(_greeting(trained, url, allow_origin)),
         on_warning=warn,

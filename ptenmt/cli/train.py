@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 import typer
 
 from ptenmt.cli import options
-from ptenmt.cli.charts import print_facts, print_tables
-from ptenmt.cli.console import Screen, amount, counted, duration, load_tensorflow, mixture, steps_of_epochs
+from ptenmt.cli.charts import print_facts
+from ptenmt.cli.console import Screen, amount, counted, duration, load_tensorflow, steps_of_epochs
 from ptenmt.cli.runs import print_comparison, run_document
 from ptenmt.cli.training_view import TrainingView
 from ptenmt.config.loading import find_config, load_config
-from ptenmt.data.corpus import load_corpus
 from ptenmt.evaluation.comparison import RunComparison, compare
 from ptenmt.evaluation.systems import LoadOptions
-from ptenmt.evaluation.tables import data_tables
 from ptenmt.runs import COMMANDS, STARTER, Run
 from ptenmt.runs.history import metric_name, metric_value
 from ptenmt.runs.weights import best_weights
@@ -67,9 +65,6 @@ def train(
                 trial = run_dry(settings, name, on_event=view.show, on_download=show_download, **given)
             facts = _dry_run_facts(trial)
             print_facts(f"{name}: dry run", facts)
-            if settings.task == "translation":
-                typer.echo()
-                print_tables(data_tables(load_corpus(settings.data, settings.seed).reports))
             return {"dry_run": facts}
         result = train_run(settings, name, on_event=view.show, on_download=show_download, **given)
     if not result.is_chief:  # one worker's messages are enough
@@ -121,35 +116,22 @@ def _how_it_stopped(result: "TrainingResult", is_fresh: bool) -> str:
 
 
 def _dry_run_facts(trial: "DryRun") -> dict[str, str]:
+    """Whether the training fits, and how long it takes."""
     sentences, length = trial.largest_batch
     memory = "unknown" if trial.peak_memory is None else amount(trial.peak_memory)
     if trial.peak_device_memory is not None:
         memory += f", and {amount(trial.peak_device_memory)} on the GPU"
-    validation = duration(trial.seconds_per_validation)
-    if trial.unit == "pairs":
-        validation += ", depending on how long the model's translations are"
-    time = "total time" if trial.resumed_from is None else "time left"
-    resumes, steps = "no", f"{steps_of_epochs(trial.steps_per_epoch)}, {trial.total_steps:,} in total"
+    resumes = "no"
     if trial.resumed_from is not None:
         checkpoint, step = trial.resumed_from
-        is_finished = trial.steps_left == 0
-        resumes = "finished: nothing left to train" if is_finished else f"yes: {checkpoint}, step {step:,}"
-        steps += f", {trial.steps_left:,} left"
+        resumes = f"yes: {checkpoint}, step {step:,}"
     return {
         trial.unit: ", ".join(f"{count:,} {split}" for split, count in trial.examples.items()),
-        "vocabularies": " and ".join(f"{size:,}" for size in trial.vocabulary_sizes),
         "parameters": f"{trial.parameters:,}",
-        **{
-            "sources" if len(trial.stages) == 1 else f"sources of stage {number}": mixture(pairs)
-            for number, pairs in enumerate(trial.stages, 1)
-        },
-        "steps": steps,
         "largest batch": f"{counted(sentences, trial.unit.removesuffix('s'))} of {length:,} tokens",
         "peak memory": memory,
-        "time per step": f"{trial.seconds_per_step:.3g} s",
-        "time per epoch": f"{' or '.join(map(duration, trial.seconds_per_epoch))}, without validation",
-        "time per validation": f"about {validation}",
-        time: f"about {duration(trial.seconds)}, with {counted(trial.validations, 'validation')}",
+        "steps": f"{steps_of_epochs(trial.steps_per_epoch)}, {trial.steps_left:,} left",
+        "time left": f"about {duration(trial.seconds)}, without validations",
         "would resume from a checkpoint": resumes,
     }
 

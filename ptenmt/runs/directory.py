@@ -345,12 +345,9 @@ def find_run(name: str | Path | Run | None = None, task: TaskName | None = None)
         return name
     if name is None:
         return _newest_run(task)
-    try:
-        path = run_path(name)
-        if (path / "run.json").is_file():
-            return Run(path)
-    except OSError as error:
-        raise RunError(f"no run in {name}: {error.strerror or error}") from error
+    path = run_path(name)
+    if (path / "run.json").is_file():
+        return Run(path)
     if str(name) == STARTER and (starter := _bundled_run()):
         return starter
     if path.is_dir() and any((path / part).exists() for part in ("config.yaml", "weights", "tokenizer")):
@@ -406,12 +403,9 @@ def run_path(name: str | Path) -> Path:
     given = Path(name).expanduser()
     below = RUNS_FOLDER / given
     is_path = "/" in str(name) or os.sep in str(name)
-    try:
-        if (given / "run.json").is_file():
-            return given
-        return given if is_path and not (below / "run.json").is_file() else below
-    except OSError as error:  # it is too long
-        raise RunError(f"no run in {name}: {error.strerror or error}", _OTHER_NAME) from error
+    if (given / "run.json").is_file():
+        return given
+    return given if is_path and not (below / "run.json").is_file() else below
 
 
 def list_runs(on_unreadable: Callable[[str], None] = lambda _reason: None) -> list[Run]:

@@ -11,7 +11,6 @@ from ptenmt.data.languages import language_name
 from ptenmt.errors import ConfigError, PtenmtError
 from ptenmt.runs import Choice
 from ptenmt.runs.trained_model import TrainedModel
-from ptenmt.runs.weights import list_weights
 from ptenmt.server.limits import Refusal
 from ptenmt.server.schemas import ModelAnswer
 from ptenmt.translation import Translator
@@ -45,10 +44,6 @@ class Direction:
     source: str
     target: str
     load: Callable[[], Model]
-    newest: Callable[[], str | None] = lambda: None
-    """The checksum of the weights that would be loaded."""
-    known: str | None = None
-    """That of the model, or of a newer one that could not be read."""
     model: Model | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
     """Held while a model is loaded."""
@@ -63,14 +58,8 @@ class Direction:
         """Memory of its model, once it is loaded."""
         return self.model.num_bytes if self.model else 0
 
-    @property
-    def is_outdated(self) -> bool:
-        """Whether the weights have been replaced since its model was loaded."""
-        return self.model is not None and self.newest() != self.known
-
     def read(self) -> Model:
         """Load the newest model; the present one stays if that fails."""
-        self.known = self.newest()
         self.model = self.load()
         return self.model
 
@@ -88,10 +77,6 @@ def direction_of_run(
             "add --set decoding.top_k=1 --set decoding.top_p=1 --set decoding.temperature=1",
         )
 
-    def newest() -> str | None:
-        weights = list_weights(trained.run.weights_folder, checkpoint, lambda _damaged: None)
-        return weights[0].checksum if weights else None
-
     def load() -> Model:
         loaded = TrainedModel.load(trained.run, checkpoint=checkpoint, on_warning=trained.on_warning)
         translator = Translator.from_trained_model(loaded, "ctranslate2", device=device, threads=threads)
@@ -100,7 +85,7 @@ def direction_of_run(
         num_bytes = engine.without_files()
         return Model(translator.with_options(**asdict(decoding)), loaded, _describe(loaded), num_bytes)
 
-    return Direction(*trained.config.data.languages, load, newest)
+    return Direction(*trained.config.data.languages, load)
 
 
 def _describe(trained: TrainedModel) -> ModelAnswer:
@@ -200,13 +185,12 @@ class Models:
                 return direction.model or direction.read()
         return direction.model
 
-    def reload(self, *, only_outdated: bool = False) -> None:
+    def reload(self) -> None:
         """Load the models again; requests in progress keep the old ones, and so do all if it fails."""
-        if not only_outdated:
-            self._logged.clear()
+        self._logged.clear()
         for direction in self.directions.values():
             with direction.lock:
-                if not only_outdated or direction.is_outdated:
+                if direction.model:
                     try:
                         direction.read()
                         logger.info("%s was loaded again", direction.name)

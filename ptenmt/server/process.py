@@ -31,7 +31,6 @@ SHUTDOWN_SECONDS = 6
 """To finish the requests in progress when the server stops."""
 UNREAD_SECONDS = 30
 """A client that does not read its response for so long is disconnected by the kernel."""
-WATCH_SECONDS = 5
 _KEEP_ALIVE_SECONDS = 30
 _MAX_CONNECTIONS = 4_000
 """Further ones are answered with 503."""
@@ -57,7 +56,6 @@ def serve(
     origins: Sequence[str],
     hosts: Sequence[str],
     url_prefix: str,
-    watches: bool,
     is_verbose: bool,
     on_start: Callable[[str], None],
     on_warning: Callable[[str], None],
@@ -65,9 +63,9 @@ def serve(
     """Serve until SIGTERM or SIGINT; then finish the requests in progress, and return.
 
     After SIGHUP, keys and models are loaded again, and replace those in use. For ``origins``, ``hosts`` and
-    ``url_prefix``, see ``make_app``; ``port`` may be 0, for any free one. If it ``watches``, a model is
-    loaded again when its weights are replaced; if ``is_verbose``, uvicorn logs more than errors. ``on_start``
-    is called with the URL once it accepts requests, ``on_warning`` if others can use it without a key.
+    ``url_prefix``, see ``make_app``; ``port`` may be 0, for any free one. If ``is_verbose``, uvicorn logs
+    more than errors. ``on_start`` is called with the URL once it accepts requests, ``on_warning`` if others
+    can use it without a key.
 
     Raises:
         PtenmtError: An origin is invalid, a model cannot be loaded, or the address cannot be had.
@@ -87,30 +85,20 @@ def serve(
         notify("READY=1")
         on_start(url)
 
-    def reload_models(*, only_outdated: bool) -> None:
-        try:
-            models.reload(only_outdated=only_outdated)
-        except Exception:  # a bug: log it; the thread lives on and still sends READY=1
-            logger.exception("the models stay as they are")
-
     def reload() -> None:
         notify(f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1_000}")
         try:
             keys.read()
         except ConfigError as error:
             on_warning(f"the keys stay as they are: {error.message}")
-        reload_models(only_outdated=False)
+        try:
+            models.reload()
+        except Exception:  # a bug: log it, and still send READY=1
+            logger.exception("the models stay as they are")
         notify("READY=1")
-
-    def watch() -> None:
-        while not server.should_exit:
-            reload_models(only_outdated=True)
-            time.sleep(WATCH_SECONDS)
 
     proxies = "*" if url.startswith("unix:") else os.environ.get("FORWARDED_ALLOW_IPS", _PROXIES)
     server = make_server(app, is_verbose=is_verbose, on_start=started, proxies=proxies)
-    if watches:
-        threading.Thread(target=watch, daemon=True).start()
     run(server, bound, on_reload=lambda: threading.Thread(target=reload).start())
 
 

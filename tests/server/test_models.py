@@ -78,26 +78,6 @@ def test_all_models_are_loaded_and_loaded_again() -> None:
     assert models.get(there) is not in_use
 
 
-def test_a_model_is_outdated_until_the_newest_weights_were_read() -> None:
-    newest = ["first"]
-
-    def load() -> Any:
-        if newest == ["broken"]:
-            raise ExportError("broken", "mend it")
-        return SimpleNamespace(num_bytes=0)
-
-    models = Models([Direction("pt", "en", load=load, newest=lambda: newest[0])])
-    (direction,) = models.directions.values()
-    assert not direction.is_outdated, "it is not loaded"
-    for weights in ("second", "broken", "third"):
-        before = models.get(direction)
-        newest[:] = [weights]
-        assert direction.is_outdated
-        models.reload(only_outdated=True)
-        assert not direction.is_outdated
-        assert (direction.model is before) == (weights == "broken")
-
-
 def test_a_model_that_cannot_be_loaded_again_stays(caplog: pytest.LogCaptureFixture) -> None:
     models = Models([Direction("pt", "en", load=SimpleNamespace)])  # type: ignore[arg-type]
     models.load()
