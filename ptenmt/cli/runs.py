@@ -384,11 +384,5 @@ def export(
         f"exported {exported.weights.label} as {form} in {stored}: {exported.path}, "
         f"{amount(exported.num_bytes)}, {exported.seconds:.1f} s"
     )
-    return {
-        "path": str(exported.path),
-        "format": form,
-        "quantization": exported.quantization,
-        "num_bytes": exported.num_bytes,
-        "step": exported.weights.step,
-        "score": exported.weights.score,
-    }
+    facts = {"path": str(exported.path), "format": form, "quantization": exported.quantization}
+    return facts | {"num_bytes": exported.num_bytes, "step": exported.weights.step}

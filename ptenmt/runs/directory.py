@@ -63,7 +63,6 @@ UNITS: dict[TaskName, str] = {"translation": "pairs", "next-word": "windows"}
 COMMANDS: dict[TaskName, str] = {"translation": "translate", "next-word": "complete"}
 """The command that uses a trained model of each task."""
 
-_OTHER_RUN = "choose another with --run"
 _OTHER_NAME = "choose another name for the run"
 _COPY_HINT = "restore it from a copy, or copy the whole run folder again"
 _TRAIN_HINT = "train one first: ptenmt train --config demo.yaml"
@@ -230,7 +229,7 @@ class Run:
         """The steps of its epochs; RunError if the run does not say, or another program trained it."""
         steps = self.record({"steps_per_epoch"}).steps_per_epoch
         if steps is None:
-            raise RunError(f"{self.path} was imported: ptenmt knows nothing of its training", _OTHER_RUN)
+            raise RunError(f"{self.path} was imported: its training is unknown", "choose another with --run")
         return steps
 
     def config(self) -> Config:
