@@ -24,6 +24,7 @@ CASES = ("upper_case", "title_case", "lower_case")
 SYMBOLS = tuple("😀😂😊😉😍😘😎😢😭😡🤔🙄👍👎👏🙏💪🎉🔥✨❤★☺♪✓✗→•§©®™")
 """Emoji and other symbols that stand in every language; ``symbols`` puts them into both sides."""
 
+_MEASURED_PAIRS = 2_000
 _INSERTED_SHARE = 0.2
 _ENCLOSING_SHARE = 0.3
 _NAME_OR_MARK = re.compile(r"\d+|[A-ZÀ-Þ]\w+|\w{5,}|[,;:]")
@@ -206,6 +207,13 @@ class NoisyTexts(Sequence[SentencePair]):
         random = Random(row)
         names = draw_noises(self.data.augment, random)
         return noisy_pair(names, self.pairs[row], random, self.data)
+
+
+def share_with_quantities(pairs: Sequence[SentencePair], data: DataConfig) -> float:
+    """The share of pairs that ``quantities`` changes if it is drawn, measured on evenly spaced ones."""
+    rows = range(0, len(pairs), max(1, len(pairs) // _MEASURED_PAIRS))
+    changed = [noisy_pair(["quantities"], pairs[row], Random(row), data) != pairs[row] for row in rows]
+    return sum(changed) / max(1, len(changed))
 
 
 def tokenizer_symbols(data: DataConfig) -> list[str]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from importlib import metadata
 from pathlib import Path
@@ -344,6 +344,7 @@ class AugmentedPairs:
         self._tokenizers = (tokenizers.source, tokenizers.target)
         self._sampling = sampling
         self._data, self._augment = data, data.augment
+        self._swapped_data = replace(data, reverse=not data.reverse)
         self._max_positions = max_positions
         self._ends = np.cumsum(texts.sizes, dtype=np.int64)
         self._starts = self._ends - texts.sizes
@@ -385,7 +386,8 @@ class AugmentedPairs:
             texts = {}
             for place, (names, random, chosen) in waiting.items():
                 pair = self._texts[chosen]
-                noisy = noisy_pair(names, pair, random, self._data)
+                data = self._swapped_data if self._texts.is_swapped(chosen) else self._data
+                noisy = noisy_pair(names, pair, random, data)
                 if noisy != pair:
                     texts[place] = noisy
             outgrown = {}
