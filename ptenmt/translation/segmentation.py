@@ -31,6 +31,8 @@ _CLAUSE_END = re.compile(r"[,;:.!?…)–—](?=\s)")
 _WHITE_SPACE = re.compile(r"\s+")
 _UNREADABLE = re.compile(r"[\s\ud800-\udfff]")
 """On some of these, such as a no-break space before a full stop, sentencex panics."""
+_PLAIN = {**dict.fromkeys("«»“”„", '"'), **dict.fromkeys("‘’", "'"), **dict.fromkeys("–—", "-")}
+"""What the model reads in place of a mark that its vocabulary lacks, or hardly saw in training."""
 _NUM_FRAME_TOKENS = 2
 _MAX_CHARACTERS_PER_TOKEN = 8
 """More than any language needs; a longer text is split before it is tokenized."""
@@ -48,12 +50,15 @@ class TextEncoder:
         self._max_tokens = self._max_length - _NUM_FRAME_TOKENS
         self._options = config.decoding
         self._preparation = TextPreparation(config.data)
+        source = tokenizers.source
+        known = source.characters if config.tokenizer.characters else source.frequent_characters
+        self._plain = str.maketrans({mark: plain for mark, plain in _PLAIN.items() if mark not in known})
         self._copies_unknown = config.tokenizer.kind == "words"
         self._safeguards = safeguards
 
     def prepare_source(self, text: str) -> str:
         """A source sentence as its tokenizer reads it."""
-        return self._preparation.prepare_input(text, self._source_language)
+        return self._preparation.prepare_input(text.translate(self._plain), self._source_language)
 
     def prepare_target(self, text: str) -> str:
         """A translation as its tokenizer reads it."""
