@@ -99,7 +99,13 @@ OnProgress = Callable[[str, int, int], None]
 """Called with the current activity, how much of it is done, and how much there is."""
 
 
+_FOR_DOCUMENTS = ("docx", "lxml", "markdown_it", "pptx", "srt")
+
+
 def not_installed(package: str) -> PtenmtError:
-    """The error for a package that an installation by ``pip install ./deploy`` lacks."""
-    hint = "install all of ptenmt: in its clone, pip install ."
+    """The error for a package that an installation lacks, such as one by ``pip install ./deploy``."""
+    if package in _FOR_DOCUMENTS:
+        hint = "install what documents need: in a clone of ptenmt, pip install '.[documents]'"
+    else:
+        hint = "install all of ptenmt: in its clone, pip install ."
     return PtenmtError(f"this needs {package}, which is not installed", hint)

@@ -14,7 +14,7 @@ import pytest
 
 import ptenmt
 from ptenmt import config
-from ptenmt.data.augmentation import NOISES
+from ptenmt.data.augmentation import NOISES, OF_LANGUAGES
 
 PACKAGE = Path(ptenmt.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -190,7 +190,7 @@ def test_every_option_is_read() -> None:
         for reader in readers(file)
         for node in ast.walk(reader)
         if isinstance(node, ast.Attribute)
-    } | {*NOISES}
+    } | {*NOISES, *OF_LANGUAGES}
     assert "ModelConfig.d_model" in options
     assert [option for option, name in options.items() if name not in read] == []
 

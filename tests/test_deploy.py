@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from ptenmt.server.routes import pages
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-OURS = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["serve"]]
+EXTRAS = PROJECT["optional-dependencies"]
+OURS = [*PROJECT["dependencies"], *EXTRAS["documents"], *EXTRAS["serve"]]
+OURS.remove("ptenmt[documents]")
 LIGHT = tomllib.loads((ROOT / "deploy" / "pyproject.toml").read_text())
 LISTED = LIGHT["project"]["dependencies"]
 MODULES = {
@@ -35,6 +38,8 @@ MODULES = {
 
 
 FROM_FASTAPI = {"anyio", "pydantic", "starlette"}
+WITH_OTHERS = {"urllib3": "requests", "h5py": "keras", "markdown_it": "rich"}
+"""Modules that are imported and come with the dependencies of a dependency."""
 LOADED = """
 import sys
 import ptenmt.cli.serve, ptenmt.cli.translate, ptenmt.server.app, ptenmt.server.process
@@ -51,17 +56,16 @@ def modules(requirements: list[str]) -> set[str]:
 def test_the_container_has_our_packages_within_our_bounds_but_those_for_training() -> None:
     assert set(LISTED) <= set(OURS)
     assert modules(OURS) - modules(LISTED) == {
-        *("h5py", "importlib_resources", "jinja2", "keras"),
-        *("matplotlib", "sacrebleu"),
-        *("tensorflow", "tensorflow_datasets", "tensorflow_text", "urllib3"),
+        *("babel", "importlib_resources", "jinja2", "keras", "matplotlib", "sacrebleu"),
+        *("tensorflow", "tensorflow_datasets", "tensorflow_text"),
     }
 
 
 def test_the_container_has_what_translating_and_serving_import() -> None:
     files = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True).stdout
     imported = set().union(*(third_party(Path(file)) for file in files.splitlines()))
-    # Commands that train load TensorFlow; the others do not.
-    assert imported - {"tensorflow"} <= modules(LISTED) | FROM_FASTAPI
+    # Commands that train load TensorFlow and Babel; the others do not.
+    assert imported - {"tensorflow", "babel", "num2words"} <= modules(LISTED) | FROM_FASTAPI
 
 
 def third_party(file: Path) -> set[str]:
@@ -75,13 +79,29 @@ def third_party(file: Path) -> set[str]:
     return imported - sys.stdlib_module_names - {"ptenmt"}
 
 
-def test_all_but_the_server_imports_what_is_always_installed() -> None:
+def test_all_but_the_server_and_documents_imports_what_is_always_installed() -> None:
     """A Spanish sentence once ended the translation where the extra for serving was not installed."""
     package = ROOT / "ptenmt"
-    files = [*{*package.rglob("*.py")} - {*(package / "server").rglob("*"), package / "cli" / "serve.py"}]
+    optional_parts = [*(package / "server").rglob("*"), *(package / "documents").rglob("*")]
+    files = [*{*package.rglob("*.py")} - {*optional_parts, package / "cli" / "serve.py"}]
     assert len(files) > 100
-    optional = {"comet", "torch"}  # evaluate --comet says what to install
-    assert set().union(*map(third_party, files)) - optional <= modules(PROJECT["dependencies"])
+    # evaluate --comet says what to install; augment.quantities has numbers in words if it is installed
+    optional = {"comet", "torch", "num2words"}
+    imported = set().union(*map(third_party, files)) - optional
+    assert imported <= modules(PROJECT["dependencies"]) | WITH_OTHERS.keys()
+    for module, through in WITH_OTHERS.items():
+        names = [re.split(r"[^\w-]", line)[0] for line in metadata.requires(through) or ()]
+        assert module in {MODULES.get(name, name) for name in names}
+
+
+def test_dependencies_are_few_and_each_has_a_reason() -> None:
+    assert len(PROJECT["dependencies"]) <= 24
+
+
+def test_documents_import_what_their_extra_has() -> None:
+    files = (ROOT / "ptenmt" / "documents").rglob("*.py")
+    imported = set().union(*map(third_party, files))
+    assert imported <= modules([*PROJECT["dependencies"], *EXTRAS["documents"]])
 
 
 def test_all_that_is_copied_into_the_image_is_sent_to_its_builder() -> None:

@@ -11,7 +11,6 @@ TOOLS = Path(__file__).parents[1] / "tools"
 sys.path.insert(0, str(TOOLS))
 
 import quantities  # noqa: E402
-from quantity_acceptance import details  # noqa: E402
 
 RARE_CHARACTERS = "ªº«»“”‘’–—…€£§°²³½¼¾×÷±≤≥µ©®™•·†‰¿¡ñèìàëïöüßæøåçł`„"
 NUM_PAIRS = 50_000
@@ -107,14 +106,6 @@ def test_held_out_numbers(grammar: quantities.Grammar) -> None:
 def test_numbers_in_words(number: int, masculine: str, feminine: str) -> None:
     assert quantities.in_words(number) == masculine
     assert quantities.in_words(number, is_feminine=True) == feminine
-
-
-def test_details_of_a_reference() -> None:
-    found = details("On April 25, 1974, Braga paid €1,200.50 at half past three.", ["Braga"]).split(" ;; ")
-    assert "Braga" in found
-    assert any({"April 25", "25 April", "April 25th"} <= set(detail.split("|")) for detail in found)
-    assert any("1,200.50 euros" in detail.split("|") for detail in found)
-    assert any({"half past three", "3:30"} <= set(detail.split("|")) for detail in found)
 
 
 def test_details_are_in_their_reference() -> None:

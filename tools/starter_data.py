@@ -14,6 +14,7 @@ Writes into FOLDER
 - dictionary.tsv.gz: words and their usual translations; words.tsv.gz: the same with parts of speech;
 - mono.pt.gz and mono.en.gz, everyday sentences, and prose.pt.gz and prose.en.gz: plain text to translate, in
   random order, without those sentences;
+- names.txt: names of people and towns, which may replace each other;
 - vocabulary.tsv.gz: lines of both side by side, which are no translations of each other, for the tokenizer.
 """
 
@@ -24,6 +25,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from pathlib import Path
+
+from quantities import Grammar
 
 from ptenmt.data.filters import bare_text
 from ptenmt.data.text import detokenize_tokens
@@ -277,6 +280,15 @@ def without_repeats(rows: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
     return kept
 
 
+def name_groups() -> list[tuple[str, ...]]:
+    """First names of men and of women, and towns, of the grammar of quantities; each group ends blank."""
+    grammar, rows = Grammar(), []
+    for group in ("homem", "mulher", "cidade"):
+        names = {str(row.portuguese[0]) for row in grammar.rows(group, "PT", held_out=False)}
+        rows += [*((name,) for name in sorted(names) if name.isalpha()), ("",)]
+    return rows
+
+
 def main() -> None:
     """Write all files."""
     parser = argparse.ArgumentParser(
@@ -320,6 +332,7 @@ def main() -> None:
     words = held_out.without(dictionary_pairs(corpora / "dictionary", plain["en"]))
     write_rows(folder / "dictionary.tsv.gz", words)
     write_rows(folder / "words.tsv.gz", with_parts_of_speech(corpora / "dictionary", words))
+    write_rows(folder / "names.txt", name_groups())
     beside = zip(plain["pt"][:NUM_VOCABULARY_PAIRS], plain["en"], strict=False)
     write_rows(folder / "vocabulary.tsv.gz", [(pt[0], en[0]) for pt, en in beside])
 

@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from ptenmt._version import __version__
-from ptenmt.cli.console import discard_standard_output, print_error
+from ptenmt.cli.console import discard_standard_output, print_error, write_document
 from ptenmt.cli.options import COMMAND_LINE, MARKUP, command
 from ptenmt.errors import PtenmtError, not_installed
 from ptenmt.signals import process_signals
@@ -87,7 +87,11 @@ def _reported_errors(ctx: Any = None) -> Iterator[None]:
         known = error if isinstance(error, PtenmtError) else _missing_package(error)
         if known is None or os.environ.get("PTENMT_DEBUG"):
             raise
-        print_error(known)
+        words = ["translate"] if ctx is None else ctx.meta[COMMAND_LINE]
+        if "--json" in words and words[0] != "translate":
+            write_document({"error": {"message": known.message, "hint": known.hint}})
+        else:
+            print_error(known)
         raise typer.Exit(1) from error
     except typer.TyperException as error:  # a mistyped command line
         message = " ".join(error.format_message().split()).rstrip(".")
@@ -129,7 +133,7 @@ def _limits_of_the_machine() -> Iterator[None]:
 
 
 def _missing_package(error: ModuleNotFoundError) -> PtenmtError | None:
-    """The message for a library that an installation by ``pip install ./deploy`` lacks."""
+    """The message for a library that this installation lacks."""
     package = (error.name or "ptenmt").partition(".")[0]
     return None if package == "ptenmt" else not_installed(package)
 

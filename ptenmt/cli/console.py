@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any
 
 from ptenmt import processes
+from ptenmt.atomic_files import json_text
 from ptenmt.config.loading import show_value
 from ptenmt.config.schedule import EpochSteps
 from ptenmt.errors import DownloadProgress, OutputError, PtenmtError
@@ -177,6 +178,12 @@ def standard_output() -> Iterator[IO[str]]:
             raise
         discard_standard_output()
         raise OutputError(f"cannot write standard output: {error.strerror or error}") from error
+
+
+def write_document(facts: Mapping[str, Any]) -> None:
+    """Write a JSON object to stdout; errors as of ``standard_output``."""
+    with standard_output() as stream:
+        stream.write(json_text(facts, indent=2) + "\n")
 
 
 def discard_standard_output() -> None:

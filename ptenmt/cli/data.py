@@ -1,7 +1,8 @@
 """``ptenmt download`` and ``data``: training pairs before a training."""
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -10,6 +11,7 @@ from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.options import ConfigName, Overrides
 from ptenmt.config import DataConfig
 from ptenmt.config.loading import load_config
+from ptenmt.data.augmentation import share_with_quantities
 from ptenmt.data.corpora import fetch_corpora
 from ptenmt.data.corpus import fetch_data, fetch_sources, load_corpus
 from ptenmt.data.sides import suspicions
@@ -54,8 +56,10 @@ def data(
     config: ConfigName,
     overrides: Overrides = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE")] = None,
-) -> None:
+) -> dict[str, Any]:
     """Show what the filters remove from each training file, with examples.
+
+    With data.augment.quantities it also says which share of the pairs have quantities to draw again.
 
     The filters are options of data.filters; sentences of the validation and test pairs are removed in any
     case. The prepared pairs are cached for the training (data.cache_dir).
@@ -78,11 +82,16 @@ def data(
     with screen.working("reading and filtering the pairs"):
         for suspicion in suspicions(settings.data):
             screen.warn(suspicion)
-        reports = load_corpus(settings.data, settings.seed).reports
+        corpus = load_corpus(settings.data, settings.seed)
+        reports = corpus.reports
     print_tables(data_tables(reports))
+    if settings.data.augment.quantities:
+        share = share_with_quantities(corpus.train, settings.data)
+        screen.say(f"data.augment.quantities changes {share:.1%} of the pairs for which it is drawn")
     if report is not None:
         write_data_report(reports, settings.data, report)
         screen.say(f"report: {report}")
+    return {"files": list(map(asdict, reports))}
 
 
 def _fetch(screen: Screen, data: DataConfig) -> None:

@@ -1,17 +1,18 @@
 """Options that several commands share, declared once."""
 
 import inspect
+import io
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, redirect_stdout, suppress
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from ptenmt.cli.console import Screen
+from ptenmt.cli.console import Screen, write_document
 from ptenmt.config import Config, DecodingConfig
 from ptenmt.config.loading import config_names, flat_options, override_decoding
 from ptenmt.errors import ConfigError, OutputError, PtenmtError
@@ -23,6 +24,8 @@ MARKUP: Any = {"rich_markup_mode": "markdown", "pretty_exceptions_enable": False
 """Settings of every Typer app."""
 FLAGS = {"beam_size": "--beam-size", "num_hypotheses": "--n-best", "max_length": "--max-length"}
 """Decoding options that have a flag of their own."""
+RUN_VARIABLE = "PTENMT_RUN"
+"""The environment variable with the default of ``--run``, where that is a trained run to use."""
 PRESETS = ("base", "demo", "files", "good", "next-word", "opus", "pairs", "paper", "small", "student")
 search = partial(typer.Option, rich_help_panel="Search")
 
@@ -66,12 +69,13 @@ def resume_command(
     return ["ptenmt", command, *added, *words]
 
 
-def command(function: Callable[..., None]) -> Callable[..., None]:
+def command(function: Callable[..., Any]) -> Callable[..., None]:
     """Prepare a function for typer.
 
-    Its first parameter, a ``Screen``, becomes the options --quiet and --verbose. The section ``Args`` at the
-    end of its docstring has the help texts of its own options, those that are declared in its signature; of
-    a command with many options it is at the end of the module's docstring.
+    Its first parameter, a ``Screen``, becomes the options --quiet and --verbose. If it returns facts, --json
+    writes them in place of what it prints on stdout. The section ``Args`` at the end of its docstring has the
+    help texts of its own options, those that are declared in its signature; of a command with many options it
+    is at the end of the module's docstring.
     """
     text, _, arguments = str(inspect.getdoc(function)).partition("\n\nArgs:\n")
     arguments = arguments or str(inspect.getdoc(inspect.getmodule(function))).partition("\n\nArgs:\n")[2]
@@ -79,11 +83,18 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     for name, description in re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", arguments, re.MULTILINE):
         signature.parameters[name].annotation.__metadata__[0].help = " ".join(description.split())
 
-    def run(*, quiet: _Quiet = False, verbose: _Verbose = False, **given: Any) -> None:
-        function(Screen(quiet=quiet, verbose=verbose), **given)
+    def run(
+        *, quiet: _Quiet = False, verbose: _Verbose = False, as_document: _AsDocument = False, **given: Any
+    ) -> None:
+        with redirect_stdout(io.StringIO()) if as_document else nullcontext():
+            facts = function(Screen(quiet=quiet, verbose=verbose), **given)
+        if as_document:
+            write_document(facts)
 
     _, *declared = signature.parameters.values()
-    *added, _ = inspect.signature(run).parameters.values()
+    *added, as_document, _ = inspect.signature(run).parameters.values()
+    if signature.return_annotation is not None:
+        added.append(as_document)
     run.__signature__ = signature.replace(parameters=declared + added)  # type: ignore[attr-defined]
     run.__name__, run.__doc__ = function.__name__, text
     return run
@@ -147,18 +158,24 @@ run_option = partial(typer.Option, metavar="NAME|DIR", autocompletion=run_names)
 _WHICH = "a folder, a name below checkpoints/, or starter, the bundled model"
 _own_run = partial(run_option, "--run", "-r", help=f"{_WHICH.capitalize()}.")
 _LAST = "the run trained or averaged last, else starter"
-RunName = Annotated[str | None, _own_run(show_default=_LAST)]
+RunName = Annotated[str | None, _own_run(envvar=RUN_VARIABLE, show_default=_LAST)]
 RunToTrain = Annotated[str | None, _own_run(show_default="the config's name")]
 NewRun = Annotated[
     str, run_option("--run", "-r", help="The new run: a folder, or a name below checkpoints/.")
 ]
 RunsToCompare = Annotated[
     list[str] | None,
-    _own_run(help=f"{_WHICH.capitalize()}; may be given several times.", show_default=_LAST),
+    _own_run(
+        help=f"{_WHICH.capitalize()}; may be given several times.", envvar=RUN_VARIABLE, show_default=_LAST
+    ),
 ]
 RunsToServe = Annotated[
     list[str] | None,
-    _own_run(help=f"{_WHICH.capitalize()}; may be given once for each direction.", show_default=_LAST),
+    _own_run(
+        help=f"{_WHICH.capitalize()}; may be given once for each direction.",
+        envvar=RUN_VARIABLE,
+        show_default=_LAST,
+    ),
 ]
 RunOfReverse = Annotated[str, _own_run(help=f"A run of the reverse direction: {_WHICH}.")]
 RunToDraw = Annotated[str | None, _own_run(help="Draw this run's own.")]
@@ -184,6 +201,9 @@ WhichWeights = Annotated[
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show results and errors only.")]
 _Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Show log messages too, TensorFlow's included.")
+]
+_AsDocument = Annotated[
+    bool, typer.Option("--json", help="Write the result, or the error, as a JSON object (docs/limits.md).")
 ]
 WhichEngine = Annotated[
     Literal["auto", "ctranslate2", "keras"],

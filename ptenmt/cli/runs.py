@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ptenmt.atomic_files import json_text
 from ptenmt.cli.charts import print_facts, print_table
 from ptenmt.cli.console import (
     Screen,
@@ -17,7 +16,6 @@ from ptenmt.cli.console import (
     option_value,
     shown_perplexity,
     silent_libraries,
-    standard_output,
 )
 from ptenmt.cli.options import NewRun, RunName, RunToDescribe, WhichWeights, run_names
 from ptenmt.config import Config
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
 _SHOWN_FACTS = {"created", "trained", "versions", "data", "vocabulary_sizes", "parameters"}
 
 
-def info(screen: Screen, run: RunToDescribe = None) -> None:
+def info(screen: Screen, run: RunToDescribe = None) -> dict[str, Any]:
     """Show a run's config, sizes, progress, best score, time and memory. Without --run: list all runs.
 
     Example: ptenmt info --run base
@@ -48,16 +46,33 @@ def info(screen: Screen, run: RunToDescribe = None) -> None:
         print_facts(str(described.path), _summary(described))
         options = flat_options(described.config())
         print_facts("\noptions", {name: option_value(value) for name, value in options.items()})
-        return
+        return run_document(described) | {"options": options}
     runs = list_runs(on_unreadable=screen.warn)
     if not runs:
         hint = "train one: ptenmt train --config demo.yaml; the bundled model: ptenmt info --run starter"
         raise RunError(f"no run in {RUNS_FOLDER.absolute()}", hint)
-    print_table(_all_runs(runs, screen.warn))
+    table, shown = _all_runs(runs, screen.warn)
+    print_table(table)
+    return {"runs": list(map(run_document, shown))}
 
 
-def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Table:
-    rows, tasks = [], set()
+def run_document(run: Run) -> dict[str, Any]:
+    """The facts of a run for programs: those of ``run.json``, and lines of ``history.jsonl``."""
+    history, metric = History(run.path), run.config().validation.metric
+    return {
+        "run": run.name,
+        "path": str(run.path),
+        "has_weights": run.has_weights,
+        "checkpoints": [path.name for path in run.checkpoints()],
+        "best": history.best(metric),
+        "last": history.last(),
+        **run.facts(),
+    }
+
+
+def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> tuple[Table, list[Run]]:
+    """A table of the runs that can be read, and these runs."""
+    rows, tasks, shown = [], set(), []
     for run in runs:
         try:
             record, config = run.record(_SHOWN_FACTS), run.config()
@@ -65,6 +80,7 @@ def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Table:
         except RunError as error:
             warn(error.message)
             continue
+        shown.append(run)
         epochs = _epochs(config, record, history[-1]["step"]) if history else NOTHING
         best = _best_score([line["validation"] for line in history]) if run.has_weights else "no weights"
         is_default = run.has_weights and config.task not in tasks
@@ -75,7 +91,7 @@ def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Table:
         rows.append((name, config.data.source, epochs, parameters, best, started))
     header = ("run", "data", "epoch", "parameters", "best score", "last started")
     title = f"{RUNS_FOLDER}, newest first; *: default without --run"
-    return Table(title=title, header=header, rows=rows, numbers={2, 3, 4})
+    return Table(title=title, header=header, rows=rows, numbers={2, 3, 4}), shown
 
 
 def _best_score(validations: Sequence[dict[str, Any]]) -> str:
@@ -176,8 +192,7 @@ def compare(
     split: Annotated[
         Literal["validation", "test"] | None, typer.Option(show_default="compare the runs' files only")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json")] = False,
-) -> None:
+) -> dict[str, Any]:
     """Put runs side by side: sizes, times, the best validation, and the options that differ.
 
     With --split, their translations of the same pairs are scored, too; p is that of sacreBLEU's paired
@@ -188,7 +203,6 @@ def compare(
     Args:
         runs: Two or more runs: folders, or names below checkpoints/.
         split: Score all runs on these pairs of the first one, each with its own decoding options.
-        as_json: Write everything as one JSON object.
     """
     from ptenmt.evaluation import LoadOptions
     from ptenmt.evaluation.comparison import compare as compare_runs
@@ -201,11 +215,9 @@ def compare(
         screen.warn(f"the runs have different {splits} {_units(comparison)}")
     for name in comparison.without_weights:
         screen.warn(f"{name} has no weights: it cannot be used")
-    if as_json:
-        with standard_output() as stream:
-            stream.write(json_text(json_facts(comparison), indent=2) + "\n")
-        return
     print_comparison(comparison)
+    facts: dict[str, Any] = json_facts(comparison)
+    return facts
 
 
 def print_comparison(comparison: "RunComparison") -> None:
@@ -262,7 +274,7 @@ def average(
     last: Annotated[int | None, typer.Option(min=1, metavar="K")] = None,
     best: Annotated[int | None, typer.Option(min=1, metavar="K")] = None,
     to: Annotated[str | None, typer.Option("--to", metavar="NAME|DIR")] = None,
-) -> None:
+) -> dict[str, Any]:
     """Average the weights of a run's checkpoints into a new run, which often translates better.
 
     The training's checkpoint.keep and checkpoint.keep_best limit how many there are. With optimizer.ema, the
@@ -289,6 +301,7 @@ def average(
         purpose, command = "score it", ["evaluate", "--run", str(path), "--split", "validation"]
     screen.say(f"averaged {of}: {path}; {purpose} with")
     screen.say_command(["ptenmt", *command])
+    return run_document(averaged)
 
 
 def import_(
@@ -303,7 +316,7 @@ def import_(
     ] = None,
     tag: Annotated[str, typer.Option(metavar="TAG", show_default=False)] = "",
     licence: Annotated[str, typer.Option(metavar="TEXT", show_default="as the files say")] = "",
-) -> None:
+) -> dict[str, Any]:
     """Make a run of a model that another program trained, for everything that runs are for.
 
     Marian's and OPUS-MT's models, as OPUS-MT or Hugging Face has them; Argos packages; folders of CTranslate2
@@ -334,6 +347,7 @@ def import_(
     screen.say(f"imported a model of {form}, {languages}, {record.parameters:,} parameters: {imported.path}")
     screen.say(f"licence: {stated}; translate with")
     screen.say_command(["ptenmt", "translate", "--run", str(run), "TEXT"])
+    return run_document(imported)
 
 
 def export(
@@ -346,7 +360,7 @@ def export(
         Path | None,
         typer.Option("--output", "-o", metavar="DIR|FILE", show_default="below the run's export/"),
     ] = None,
-) -> None:
+) -> dict[str, Any]:
     """Export a run's model for another program, with a model card and checksums.
 
     ptenmt translate and ptenmt serve need no export. A savedmodel translates text in the form of the training
@@ -370,3 +384,5 @@ def export(
         f"exported {exported.weights.label} as {form} in {stored}: {exported.path}, "
         f"{amount(exported.num_bytes)}, {exported.seconds:.1f} s"
     )
+    facts = {"path": str(exported.path), "format": form, "quantization": exported.quantization}
+    return facts | {"num_bytes": exported.num_bytes, "step": exported.weights.step}

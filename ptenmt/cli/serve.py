@@ -4,9 +4,6 @@ Args:
     host: Address to listen on; 0.0.0.0: all interfaces.
     port: Port to listen on; 0: any free port.
     pivot: Chain two runs over a common language where there is no direct one.
-    watch: Load a model again when training has found a better one.
-    max_memory: Most memory of loaded models; the least recently used are unloaded.
-    cache: Keep the translations of the last sentences, in so much memory.
     keys: Require an API key from this file.
     add_key: Do not serve: create a key for NAME, add its hash to --keys, and print the key.
     glossary: Terms and their translations, a pair a line, separated by a tab, which requests may name as
@@ -28,7 +25,6 @@ Args:
 
 import importlib.util
 import logging
-import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -73,9 +69,6 @@ def serve(
     host: Annotated[str, _access(metavar="ADDRESS")] = "127.0.0.1",
     port: Annotated[int, _access("--port", "-p", metavar="N", min=0, max=65_535)] = 5000,
     pivot: Annotated[bool, typer.Option("--pivot")] = False,
-    watch: Annotated[bool, typer.Option("--watch")] = False,
-    max_memory: Annotated[float | None, typer.Option(metavar="MB", min=1, show_default="no limit")] = None,
-    cache: Annotated[float, typer.Option(metavar="MB", min=0, show_default="none")] = 0,
     device: options.Device = "cpu",
     threads: options.Threads = None,
     beam_size: options.BeamSize = None,
@@ -118,7 +111,7 @@ def serve(
     trained = _trained_models(runs, checkpoint, warn)
     decodings = _decodings(trained, overrides, beam_size)
     service = Service(
-        _models(trained, decodings, checkpoint, device, threads, max_memory, pivots=pivot),
+        _models(trained, decodings, checkpoint, device, threads, pivots=pivot),
         Limits(
             characters=max_characters,
             sentences=max_sentences,
@@ -129,7 +122,6 @@ def serve(
         Keys(keys, requests_per_minute, characters_per_day),
         threads=threads or available_cores(),
         glossaries={file.stem: Glossary.read(file) for file in glossary or ()},
-        cache_bytes=1_000_000 * cache,
     )
     run_server(
         service,
@@ -138,7 +130,6 @@ def serve(
         origins=allow_origin or [],
         hosts=allowed_host or [],
         url_prefix=f"/{url_prefix.strip('/')}".rstrip("/"),
-        watches=watch,
         is_verbose=screen.verbose,
         on_start=lambda url: say(_greeting(trained, url, allow_origin)),
         on_warning=warn,
@@ -160,18 +151,17 @@ def _models(
     checkpoint: Choice,
     device: str,
     threads: int | None,
-    max_memory: float | None,
     *,
     pivots: bool,
 ) -> "Models":
-    """The models of a server, which loads them when they are used."""
+    """The models of a server, yet to be loaded."""
     from ptenmt.server.models import Models, direction_of_run
 
     directions = [
         direction_of_run(model, decoding, checkpoint, device=device, threads=threads)
         for model, decoding in zip(trained, decodings, strict=True)
     ]
-    return Models(directions, max_bytes=1_000_000 * (max_memory or math.inf), pivots=pivots)
+    return Models(directions, pivots=pivots)
 
 
 def _print_new_key(keys: Path | None, name: str) -> None:

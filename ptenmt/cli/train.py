@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 import typer
 
 from ptenmt.cli import options
-from ptenmt.cli.charts import print_facts, print_tables
-from ptenmt.cli.console import Screen, amount, counted, duration, load_tensorflow, mixture, steps_of_epochs
-from ptenmt.cli.runs import print_comparison
+from ptenmt.cli.charts import print_facts
+from ptenmt.cli.console import Screen, amount, counted, duration, load_tensorflow, steps_of_epochs
+from ptenmt.cli.runs import print_comparison, run_document
 from ptenmt.cli.training_view import TrainingView
 from ptenmt.config.loading import find_config, load_config
-from ptenmt.data.corpus import load_corpus
 from ptenmt.evaluation.comparison import RunComparison, compare
 from ptenmt.evaluation.systems import LoadOptions
-from ptenmt.evaluation.tables import data_tables
 from ptenmt.runs import COMMANDS, STARTER, Run
 from ptenmt.runs.history import metric_name, metric_value
 from ptenmt.runs.weights import best_weights
@@ -35,7 +33,7 @@ def train(
     init_from: options.InitFrom = None,
     fresh: options.Fresh = False,
     dry_run: Annotated[bool, typer.Option("--dry-run")] = False,
-) -> None:
+) -> dict[str, Any]:
     """Train a model, or resume its training from the latest checkpoint.
 
     Ctrl-C (or SIGTERM, or a closed terminal) finishes the step, saves, and prints the command that resumes; a
@@ -65,40 +63,38 @@ def train(
         if dry_run:
             with screen.working("dry run"):
                 trial = run_dry(settings, name, on_event=view.show, on_download=show_download, **given)
-            print_facts(f"{name}: dry run", _dry_run_facts(trial))
-            if settings.task == "translation":
-                typer.echo()
-                print_tables(data_tables(load_corpus(settings.data, settings.seed).reports))
-            return
+            facts = _dry_run_facts(trial)
+            print_facts(f"{name}: dry run", facts)
+            return {"dry_run": facts}
         result = train_run(settings, name, on_event=view.show, on_download=show_download, **given)
     if not result.is_chief:  # one worker's messages are enough
         raise typer.Exit(0 if result.stopped_by is None else 128 + signal.Signals(result.stopped_by))
-    if result.stopped_by is None:
-        command, metric = COMMANDS[settings.task], settings.validation.metric
-        infos = best_weights(Run(result.run).weights_folder)[:1]
-        best = "".join(
-            f", best {metric_name(metric)} {metric_value(metric, info.score)} at step {info.step:,}"
-            for info in infos
+    if result.stopped_by is not None:
+        is_fresh = fresh and not view.has_saved
+        _end_by_signal(result.stopped_by, _how_it_stopped(result, is_fresh), screen, view, context)
+    command, metric = COMMANDS[settings.task], settings.validation.metric
+    infos = best_weights(Run(result.run).weights_folder)[:1]
+    best = "".join(
+        f", best {metric_name(metric)} {metric_value(metric, info.score)} at step {info.step:,}"
+        for info in infos
+    )
+    if any(info.step == 0 for info in infos):
+        screen.warn(
+            "no validation was better than the initial weights, which stay the best ones: try a lower "
+            "learning rate"
         )
-        if any(info.step == 0 for info in infos):
-            screen.warn(
-                "no validation was better than the initial weights, which stay the best ones: try a lower "
-                "learning rate"
-            )
-        if any(info.metric == "bleu" and (info.score or 0) < _POOR_BLEU for info in infos):
-            screen.warn(
-                f"below {_POOR_BLEU} BLEU, translations have little to do with their sources: train longer "
-                "(training.epochs), on more pairs (100,000 rather than 1,000), or from a trained model "
-                f"(--init-from, such as {STARTER}); see docs/low-resource.md"
-            )
-        screen.say(f"done: {result.run}{best}; {command} with")
-        screen.say_command(["ptenmt", command, "--run", name, "TEXT"])
-        if init_from is not None and settings.task == "translation":
-            screen.say("compare it with the run that it started from by")
-            screen.say_command(["ptenmt", "evaluate", "--run", name, "--baseline", init_from])
-        return
-    is_fresh = fresh and not view.has_saved
-    _end_by_signal(result.stopped_by, _how_it_stopped(result, is_fresh), screen, view, context)
+    if any(info.metric == "bleu" and (info.score or 0) < _POOR_BLEU for info in infos):
+        screen.warn(
+            f"below {_POOR_BLEU} BLEU, translations have little to do with their sources: train longer "
+            "(training.epochs), on more pairs (100,000 rather than 1,000), or from a trained model "
+            f"(--init-from, such as {STARTER}); see docs/low-resource.md"
+        )
+    screen.say(f"done: {result.run}{best}; {command} with")
+    screen.say_command(["ptenmt", command, "--run", name, "TEXT"])
+    if init_from is not None and settings.task == "translation":
+        screen.say("compare it with the run that it started from by")
+        screen.say_command(["ptenmt", "evaluate", "--run", name, "--baseline", init_from])
+    return run_document(Run(result.run))
 
 
 def _end_by_signal(
@@ -120,35 +116,22 @@ def _how_it_stopped(result: "TrainingResult", is_fresh: bool) -> str:
 
 
 def _dry_run_facts(trial: "DryRun") -> dict[str, str]:
+    """Whether the training fits, and how long it takes."""
     sentences, length = trial.largest_batch
     memory = "unknown" if trial.peak_memory is None else amount(trial.peak_memory)
     if trial.peak_device_memory is not None:
         memory += f", and {amount(trial.peak_device_memory)} on the GPU"
-    validation = duration(trial.seconds_per_validation)
-    if trial.unit == "pairs":
-        validation += ", depending on how long the model's translations are"
-    time = "total time" if trial.resumed_from is None else "time left"
-    resumes, steps = "no", f"{steps_of_epochs(trial.steps_per_epoch)}, {trial.total_steps:,} in total"
+    resumes = "no"
     if trial.resumed_from is not None:
         checkpoint, step = trial.resumed_from
-        is_finished = trial.steps_left == 0
-        resumes = "finished: nothing left to train" if is_finished else f"yes: {checkpoint}, step {step:,}"
-        steps += f", {trial.steps_left:,} left"
+        resumes = f"yes: {checkpoint}, step {step:,}"
     return {
         trial.unit: ", ".join(f"{count:,} {split}" for split, count in trial.examples.items()),
-        "vocabularies": " and ".join(f"{size:,}" for size in trial.vocabulary_sizes),
         "parameters": f"{trial.parameters:,}",
-        **{
-            "sources" if len(trial.stages) == 1 else f"sources of stage {number}": mixture(pairs)
-            for number, pairs in enumerate(trial.stages, 1)
-        },
-        "steps": steps,
         "largest batch": f"{counted(sentences, trial.unit.removesuffix('s'))} of {length:,} tokens",
         "peak memory": memory,
-        "time per step": f"{trial.seconds_per_step:.3g} s",
-        "time per epoch": f"{' or '.join(map(duration, trial.seconds_per_epoch))}, without validation",
-        "time per validation": f"about {validation}",
-        time: f"about {duration(trial.seconds)}, with {counted(trial.validations, 'validation')}",
+        "steps": f"{steps_of_epochs(trial.steps_per_epoch)}, {trial.steps_left:,} left",
+        "time left": f"about {duration(trial.seconds)}, without validations",
         "would resume from a checkpoint": resumes,
     }
 

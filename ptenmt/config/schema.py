@@ -162,10 +162,23 @@ class AugmentConfig(Section, name="data.augment"):
     symbols: float = _option(0.0, is_share=True)
     """Emoji and other symbols at the end or the beginning of both sides (needs ``sentencepiece``)."""
     placeholders: float = _option(0.0, is_share=True)
-    """URLs, e-mail addresses, codes, ``{name}``, ``%1$s``, ``#TAG#``, ``@user`` and emoji that stand on both
-    sides are replaced by numbered symbols, so that a model learns to keep them (needs ``sentencepiece``). 0.5
-    is usual, since few pairs have any; a fifth of the other pairs drawn get one to three symbols at aligned
-    gaps of both sides."""
+    """URLs, e-mail addresses, tags, codes, ``{name}``, ``%1$s``, ``#TAG#``, ``@user`` and emoji that stand on
+    both sides are replaced by numbered symbols, so that a model learns to carry them over (needs
+    ``sentencepiece``). 0.5 is usual, since few pairs have any; a fifth of the other pairs drawn get one to
+    three symbols at gaps that are aligned."""
+    quantities: float = _option(0.0, is_share=True)
+    """Numbers, amounts, times, ordinals, weekdays and months that both sides have are drawn again, each
+    written as its language writes it; with num2words, numbers in words, too. 0.5 is usual, since few pairs
+    have any."""
+    names: float = _option(0.0, is_share=True)
+    """A name of ``name_list`` that both sides have is replaced by another one."""
+    name_list: str | None = _option(None, path=True)
+    """A file of names, one on each line; a blank line ends a group, in which they may replace each other."""
+
+    @property
+    def is_used(self) -> bool:
+        """Whether there is any noise."""
+        return any(isinstance(share, float) and share > 0 for share in vars(self).values())
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -174,6 +187,10 @@ class AugmentConfig(Section, name="data.augment"):
             cases < 1,
             "data.augment.upper_case, title_case and lower_case cannot all be this frequent: "
             f"together they are {cases:g} and must be below 1",
+        )
+        require(
+            not self.names or self.name_list is not None,
+            f"data.augment.names={self.names} needs names: set data.augment.name_list",
         )
 
 

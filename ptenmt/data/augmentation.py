@@ -15,6 +15,7 @@ from random import Random
 
 from ptenmt.config import AugmentConfig, DataConfig
 from ptenmt.data.kept_parts import PLACEHOLDERS, mask, mask_pair, unmask
+from ptenmt.data.quantities import redraw_quantities, replace_names
 from ptenmt.data.readers import SentencePair
 from ptenmt.tokenizers.words import word_pattern
 
@@ -23,6 +24,7 @@ CASES = ("upper_case", "title_case", "lower_case")
 SYMBOLS = tuple("😀😂😊😉😍😘😎😢😭😡🤔🙄👍👎👏🙏💪🎉🔥✨❤★☺♪✓✗→•§©®™")
 """Emoji and other symbols that stand in every language; ``symbols`` puts them into both sides."""
 
+_MEASURED_PAIRS = 2_000
 _INSERTED_SHARE = 0.2
 _ENCLOSING_SHARE = 0.3
 _NAME_OR_MARK = re.compile(r"\d+|[A-ZÀ-Þ]\w+|\w{5,}|[,;:]")
@@ -154,8 +156,19 @@ NOISES: Mapping[str, Callable[[str, str, Random], SentencePair]] = {
 """By option, in the order in which they are applied."""
 
 
+OF_LANGUAGES: Mapping[str, Callable[[str, str, Random, DataConfig], SentencePair]] = {
+    "quantities": redraw_quantities,
+    "names": replace_names,
+}
+"""Those that depend on the languages, by option; they are applied before the others."""
+
+
 def draw_noises(options: AugmentConfig, random: Random) -> list[str]:
-    """Draw the noises of ``NOISES`` for one pair, each with the probability that is its option."""
+    """Draw the noises of one pair, each with the probability that is its option, in their order.
+
+    Those of ``NOISES`` are drawn whatever their shares; a later one only where it is used, so that a run
+    from before it draws as before.
+    """
     shares = vars(options)
     drawn = {name for name in NOISES if name not in CASES and random.random() < shares[name]}
     number = random.random()
@@ -163,7 +176,8 @@ def draw_noises(options: AugmentConfig, random: Random) -> list[str]:
         if 0 <= number < shares[name]:
             drawn.add(name)
         number -= shares[name]
-    return [name for name in NOISES if name in drawn]
+    drawn |= {name for name in OF_LANGUAGES if shares[name] and random.random() < shares[name]}
+    return [name for name in (*OF_LANGUAGES, *NOISES) if name in drawn]
 
 
 def noisy_pair(names: Sequence[str], pair: SentencePair, random: Random, data: DataConfig) -> SentencePair:
@@ -172,7 +186,10 @@ def noisy_pair(names: Sequence[str], pair: SentencePair, random: Random, data: D
     tag = tag_of(source, data)
     source = source.removeprefix(tag)
     for name in names:
-        source, target = NOISES[name](source, target, random)
+        if name in OF_LANGUAGES:
+            source, target = OF_LANGUAGES[name](source, target, random, data)
+        else:
+            source, target = NOISES[name](source, target, random)
     return tag + source, target
 
 
@@ -190,6 +207,13 @@ class NoisyTexts(Sequence[SentencePair]):
         random = Random(row)
         names = draw_noises(self.data.augment, random)
         return noisy_pair(names, self.pairs[row], random, self.data)
+
+
+def share_with_quantities(pairs: Sequence[SentencePair], data: DataConfig) -> float:
+    """The share of pairs that ``quantities`` changes if it is drawn, measured on evenly spaced ones."""
+    rows = range(0, len(pairs), max(1, len(pairs) // _MEASURED_PAIRS))
+    changed = [noisy_pair(["quantities"], pairs[row], Random(row), data) != pairs[row] for row in rows]
+    return sum(changed) / max(1, len(changed))
 
 
 def tokenizer_symbols(data: DataConfig) -> list[str]:

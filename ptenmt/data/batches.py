@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from importlib import metadata
 from pathlib import Path
@@ -97,10 +97,10 @@ def learn_tokenizers(
     """
     if config.kind == "wordpiece":
         return build_tokenizers(config, train, data.languages)
-    symbols, noise = tokenizer_symbols(data), asdict(data.augment)
+    symbols = tokenizer_symbols(data)
 
     def build(folder: Path) -> dict[str, Any]:
-        texts = NoisyTexts(train, data) if any(noise.values()) else train
+        texts = NoisyTexts(train, data) if data.augment.is_used else train
         build_tokenizers(config, texts, data.languages, symbols).save(folder / "tokenizer")
         return {}
 
@@ -110,7 +110,7 @@ def learn_tokenizers(
         "characters": [config.split_digits, config.character_coverage, config.characters],
         "words": [config.punctuation, config.order],
         "symbols": symbols,
-        "augment": noise if any(noise.values()) else None,
+        "augment": asdict(data.augment) if data.augment.is_used else None,
         "training_sentences": config.training_sentences,
         "version": metadata.version("sentencepiece"),
     }
@@ -150,7 +150,7 @@ def encode_training_pairs(
     source = Ragged.mapped(entry.folder, "source", _dtype(tokenizers.source))
     target = Ragged.mapped(entry.folder, "target", _dtype(tokenizers.target))
     pairs: TrainingPairs = EncodedPairs(source, target)
-    if sampling or any(asdict(data.augment).values()):
+    if sampling or data.augment.is_used:
         pairs = AugmentedPairs(source, target, train, tokenizers, sampling, data, max_positions)
     return pairs, entry.facts["num_truncated"]
 
@@ -344,6 +344,7 @@ class AugmentedPairs:
         self._tokenizers = (tokenizers.source, tokenizers.target)
         self._sampling = sampling
         self._data, self._augment = data, data.augment
+        self._swapped_data = replace(data, reverse=not data.reverse)
         self._max_positions = max_positions
         self._ends = np.cumsum(texts.sizes, dtype=np.int64)
         self._starts = self._ends - texts.sizes
@@ -368,7 +369,7 @@ class AugmentedPairs:
             sampled = self._encoded([self._texts[row] for row in rows.tolist()], seed)
             for best, pair in zip(ids, sampled, strict=True):
                 best[:] = [new if len(new) <= room else old for old, new in zip(best, pair, strict=True)]
-        if any(vars(self._augment).values()):
+        if self._augment.is_used:
             for place, pair in self._with_noise(rows.tolist(), room, seed):
                 ids[place] = pair
         source, target = (RaggedIds(side).padded(width=width) for side in zip(*ids, strict=True))
@@ -385,7 +386,8 @@ class AugmentedPairs:
             texts = {}
             for place, (names, random, chosen) in waiting.items():
                 pair = self._texts[chosen]
-                noisy = noisy_pair(names, pair, random, self._data)
+                data = self._swapped_data if self._texts.is_swapped(chosen) else self._data
+                noisy = noisy_pair(names, pair, random, data)
                 if noisy != pair:
                     texts[place] = noisy
             outgrown = {}

@@ -89,8 +89,9 @@ def first_success(sources: Sequence[Callable[[], Path]], option: str) -> Path:
             return source()
         except DownloadError as error:
             failures.append(error)
-    reasons = "; ".join(failure.message for failure in failures)
-    raise DownloadError(reasons, f"set {option} to a mirror, {failures[-1].hint}")
+    reasons = (failure.message.partition(" from ")[2] or failure.message for failure in failures)
+    hint = f"set {option} to a mirror, {failures[-1].hint}"
+    raise DownloadError(f"no address works: {'; '.join(reasons)}", hint)
 
 
 def is_complete(file: Path, sha256: str | None) -> bool:
@@ -217,7 +218,9 @@ def _save(response: requests.Response, job: _Download, offset: int) -> None:
 def _reason(error: Exception) -> str:
     """The system's own message ("Connection refused") instead of requests' and urllib3's wrapping."""
     inner = getattr(error.args[0], "reason", error) if error.args else error
-    return str(inner.__cause__ or inner)
+    while inner.__cause__:
+        inner = inner.__cause__
+    return getattr(inner, "strerror", None) or str(inner)
 
 
 def unpack_zip(archive: Path, folder: Path, limit: int = _MAX_UNPACKED_BYTES) -> None:

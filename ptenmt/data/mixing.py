@@ -138,9 +138,13 @@ class BidirectionalPairs(TextPairs):
         return 2 * len(self._pairs)
 
     def __getitem__(self, row: int) -> SentencePair:  # type: ignore[override]
-        if row < len(self._pairs):
+        if not self.is_swapped(row):
             return self._pairs[row]
         return self._swapped(self._pairs[row - len(self._pairs)])
+
+    def is_swapped(self, row: int) -> bool:
+        """Whether the sides of a pair are swapped: those of the second half are."""
+        return row >= len(self._pairs)
 
     def chunks(self, file: int | None = None) -> Iterator[Chunk]:
         """Yield the pairs of one file, or of all, in chunks."""

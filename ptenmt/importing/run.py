@@ -135,17 +135,13 @@ def _opened(path: Path) -> Iterator[Path]:
 
 def _check_sums(file: Path) -> None:
     """Raise ModelImportError if a file is not the one that the list of checksums beside it, if any, names."""
-    lines = []
-    if file.exists():
-        with reading(file):
-            lines = file.read_text(encoding="utf-8").splitlines()
+    with reading(file):
+        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
     for line in lines:
         checksum, _, name = line.partition("  ")
         if (listed := file.parent / name).is_file() and file_checksum(listed) != checksum:
-            raise ModelImportError(
-                f"{listed} is not the file that {file.name} lists",
-                f"copy the folder again, or delete {file.name} if you have changed the file",
-            )
+            hint = f"copy the folder again, or delete {file.name} if you have changed the file"
+            raise ModelImportError(f"{listed} is not the file that {file.name} lists", hint)
 
 
 def _languages(

@@ -63,7 +63,6 @@ UNITS: dict[TaskName, str] = {"translation": "pairs", "next-word": "windows"}
 COMMANDS: dict[TaskName, str] = {"translation": "translate", "next-word": "complete"}
 """The command that uses a trained model of each task."""
 
-_OTHER_RUN = "choose another with --run"
 _OTHER_NAME = "choose another name for the run"
 _COPY_HINT = "restore it from a copy, or copy the whole run folder again"
 _TRAIN_HINT = "train one first: ptenmt train --config demo.yaml"
@@ -230,7 +229,7 @@ class Run:
         """The steps of its epochs; RunError if the run does not say, or another program trained it."""
         steps = self.record({"steps_per_epoch"}).steps_per_epoch
         if steps is None:
-            raise RunError(f"{self.path} was imported: ptenmt knows nothing of its training", _OTHER_RUN)
+            raise RunError(f"{self.path} was imported: its training is unknown", "choose another with --run")
         return steps
 
     def config(self) -> Config:
@@ -345,12 +344,9 @@ def find_run(name: str | Path | Run | None = None, task: TaskName | None = None)
         return name
     if name is None:
         return _newest_run(task)
-    try:
-        path = run_path(name)
-        if (path / "run.json").is_file():
-            return Run(path)
-    except OSError as error:
-        raise RunError(f"no run in {name}: {error.strerror or error}") from error
+    path = run_path(name)
+    if (path / "run.json").is_file():
+        return Run(path)
     if str(name) == STARTER and (starter := _bundled_run()):
         return starter
     if path.is_dir() and any((path / part).exists() for part in ("config.yaml", "weights", "tokenizer")):
@@ -406,12 +402,9 @@ def run_path(name: str | Path) -> Path:
     given = Path(name).expanduser()
     below = RUNS_FOLDER / given
     is_path = "/" in str(name) or os.sep in str(name)
-    try:
-        if (given / "run.json").is_file():
-            return given
-        return given if is_path and not (below / "run.json").is_file() else below
-    except OSError as error:  # it is too long
-        raise RunError(f"no run in {name}: {error.strerror or error}", _OTHER_NAME) from error
+    if (given / "run.json").is_file():
+        return given
+    return given if is_path and not (below / "run.json").is_file() else below
 
 
 def list_runs(on_unreadable: Callable[[str], None] = lambda _reason: None) -> list[Run]:

@@ -4,8 +4,9 @@
 - ``step-N.safetensors``: the next best, as many as ``checkpoint.keep_best`` keeps beside it
 - ``latest.safetensors``: saved together with the newest training state
 
-A file holds the float32 arrays of one model by their Keras paths, such as
-``transformer/encoder/block1/self_attention/query/kernel``; any program that reads safetensors can use it.
+A file holds the arrays of one model by their Keras paths, such as
+``transformer/encoder/block1/self_attention/query/kernel``, in float32, or in float16 to be passed on; any
+program that reads safetensors can use it.
 Its metadata have the training step, the scores, and the checksum of the arrays. Files are written
 whole or not at all.
 """
@@ -79,12 +80,16 @@ def write_weights(
     step: int,
     score: float | None = None,
     loss: float | None = None,
+    *,
+    is_half: bool = False,
 ) -> WeightsInfo:
     """Write a weights file of a run, whole or not at all, and create its folder; facts as of ``WeightsInfo``.
 
-    Raises CheckpointError if the disk is full, or the folder cannot be written.
+    ``is_half``: in float16, half as large. Raises CheckpointError if the disk is full, or the folder cannot
+    be written.
     """
-    arrays = {name: array.astype("<f4", order="C", copy=False) for name, array in arrays.items()}
+    number = "<f2" if is_half else "<f4"
+    arrays = {name: array.astype(number, order="C", copy=False) for name, array in arrays.items()}
     metric, model, checksum = config.validation.metric, model_fingerprint(config.model), _checksum(arrays)
     info = WeightsInfo(
         file=file,
@@ -142,7 +147,7 @@ def read_weights(file: Path) -> tuple[WeightsInfo, dict[str, "np.ndarray"]]:
         info = _info(file, json.loads(content[8 : 8 + length])["__metadata__"])
         if _checksum(arrays) != info.checksum:
             raise ValueError("its checksum is not that of its arrays")
-    return info, arrays
+    return info, {name: array.astype("<f4", copy=False) for name, array in arrays.items()}
 
 
 def list_weights(

@@ -13,11 +13,10 @@ begins where the queue has arrived.
 import math
 import threading
 import time
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, nullcontext
-from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -41,8 +40,6 @@ _PACE_DECAY = 0.9
 _UNLIMITED = 10**9
 _MAX_SIZE = 65_536
 """Source tokens times maximum length of a batch with several sentences: up to 0.3 s for a small model."""
-_BYTES_OF_ENTRY, _BYTES_OF_TOKEN = 2_000, 40
-"""In the cache."""
 _SHARE_OF_ROOM = 3
 """How many times what is left of the queue a client may occupy, so that there is always room for another."""
 _MIN_COST = 256
@@ -73,47 +70,9 @@ class _QueuedSentence:
     hypotheses: "Future[list[Hypothesis]]" = field(default_factory=Future)
 
     @property
-    def key(self) -> Hashable:
-        """What its hypotheses depend on."""
-        prefix = tuple(self.target_prefix)
-        return self.engine.shared.identity, self.search, tuple(self.ids), self.max_length, prefix
-
-    @property
     def cost(self) -> int:
         """Its tokens and at most those of its translation, beside a constant."""
         return _MIN_COST + len(self.ids) + self.max_length
-
-
-class SearchCache:
-    """Hypotheses of the sentences that were searched last, in at most about ``max_bytes``; 0: none.
-
-    A sentence is only the same with the same model, search, maximum length and target prefix.
-    """
-
-    def __init__(self, max_bytes: float = 0) -> None:
-        self._max_bytes, self._num_bytes, self._lock = max_bytes, 0.0, threading.Lock()
-        self._known: OrderedDict[Hashable, tuple[list[Hypothesis], int]] = OrderedDict()
-
-    def get(self, key: Hashable) -> list[Hypothesis] | None:
-        """The hypotheses of a sentence, if they are known."""
-        with self._lock:
-            if key not in self._known:
-                return None
-            self._known.move_to_end(key)
-            return list(map(copy, self._known[key][0]))  # a request notes their texts in them
-
-    def add(self, key: Hashable, ids: Sequence[int], hypotheses: list[Hypothesis]) -> None:
-        """Keep the hypotheses of a sentence; the longest unused ones make room."""
-        matrices = sum(each.attention.nbytes for each in hypotheses if each.attention is not None)
-        num_tokens = len(ids) + sum(len(each.ids) for each in hypotheses)
-        num_bytes = _BYTES_OF_ENTRY + _BYTES_OF_TOKEN * num_tokens + matrices
-        with self._lock:
-            if num_bytes > self._max_bytes or key in self._known:
-                return
-            self._known[key] = list(map(copy, hypotheses)), num_bytes
-            self._num_bytes += num_bytes
-            while self._num_bytes > self._max_bytes:
-                self._num_bytes -= self._known.popitem(last=False)[1][1]
 
 
 class SentenceQueue:
@@ -122,7 +81,6 @@ class SentenceQueue:
     Args:
         threads: How many batches to translate in parallel.
         max_waiting: How many sentences may wait.
-        cache: Of sentences that need not wait.
         on_batch: Called for each batch, in any thread, with the label of its engine, the seconds that each
             sentence waited, and the numbers of source and target tokens.
     """
@@ -132,11 +90,9 @@ class SentenceQueue:
         *,
         threads: int,
         max_waiting: int,
-        cache: SearchCache | None = None,
         on_batch: Callable[[str, Sequence[float], int, int], None] = lambda *_figures: None,
     ) -> None:
         self._max_waiting, self._on_batch = max_waiting, on_batch
-        self.cache = cache or SearchCache()
         self._waiting: list[_QueuedSentence] = []
         self._preparing: set[QueuedRequest] = set()  # admitted, with no sentence queued yet
         self._changed = threading.Condition()
@@ -383,20 +339,12 @@ class CoalescingEngine:
             for ids, prefix in zip(request.sources, prefixes, strict=True)
         ]
         queue, waits_for_room = self.request.queue, self.request.max_pending_sentences is not None
-        known = [queue.cache.get(sentence.key) for sentence in sentences]
-        unknown = [sentence for sentence, found in zip(sentences, known, strict=True) if found is None]
-        if unknown:
-            with queue.paused() if waits_for_room else nullcontext():
-                queue.add(unknown, waits_for_room=waits_for_room)
+        with queue.paused() if waits_for_room else nullcontext():
+            queue.add(sentences, waits_for_room=waits_for_room)
 
         def wait() -> list[list[Hypothesis]]:
             with queue.paused():
-                for sentence in unknown:
-                    queue.cache.add(sentence.key, sentence.ids, sentence.hypotheses.result())
-            return [
-                sentence.hypotheses.result() if found is None else found
-                for sentence, found in zip(sentences, known, strict=True)
-            ]
+                return [sentence.hypotheses.result() for sentence in sentences]
 
         return wait
 

@@ -1,10 +1,7 @@
-"""The directions that a server translates, and their models, loaded when first used."""
+"""The directions that a server translates, and their models."""
 
 import logging
-import math
 import threading
-import time
-import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +11,6 @@ from ptenmt.data.languages import language_name
 from ptenmt.errors import ConfigError, PtenmtError
 from ptenmt.runs import Choice
 from ptenmt.runs.trained_model import TrainedModel
-from ptenmt.runs.weights import list_weights
 from ptenmt.server.limits import Refusal
 from ptenmt.server.schemas import ModelAnswer
 from ptenmt.translation import Translator
@@ -48,16 +44,9 @@ class Direction:
     source: str
     target: str
     load: Callable[[], Model]
-    newest: Callable[[], str | None] = lambda: None
-    """The checksum of the weights that would be loaded."""
-    known: str | None = None
-    """That of the model, or of a newer one that could not be read."""
     model: Model | None = None
-    unloaded: Callable[[], Model | None] = lambda: None
-    """An unloaded model that requests in progress still use; None once they are done."""
-    used: float = -math.inf
-    """When it was last used, by ``time.monotonic``."""
     lock: threading.Lock = field(default_factory=threading.Lock)
+    """Held while a model is loaded."""
 
     @property
     def name(self) -> str:
@@ -66,18 +55,11 @@ class Direction:
 
     @property
     def num_bytes(self) -> int:
-        """Memory of its model, while it is loaded or in use."""
-        model = self.model or self.unloaded()
-        return model.num_bytes if model else 0
-
-    @property
-    def is_outdated(self) -> bool:
-        """Whether the weights have been replaced since its model was loaded."""
-        return self.model is not None and self.newest() != self.known
+        """Memory of its model, once it is loaded."""
+        return self.model.num_bytes if self.model else 0
 
     def read(self) -> Model:
         """Load the newest model; the present one stays if that fails."""
-        self.known = self.newest()
         self.model = self.load()
         return self.model
 
@@ -95,10 +77,6 @@ def direction_of_run(
             "add --set decoding.top_k=1 --set decoding.top_p=1 --set decoding.temperature=1",
         )
 
-    def newest() -> str | None:
-        weights = list_weights(trained.run.weights_folder, checkpoint, lambda _damaged: None)
-        return weights[0].checksum if weights else None
-
     def load() -> Model:
         loaded = TrainedModel.load(trained.run, checkpoint=checkpoint, on_warning=trained.on_warning)
         translator: Any = Translator.from_trained_model(
@@ -107,7 +85,7 @@ def direction_of_run(
         vars(loaded).pop("weights", None)  # of a conversion
         return Model(translator, loaded, _describe(loaded), translator.engine.without_files())
 
-    return Direction(*trained.config.data.languages, load, newest)
+    return Direction(*trained.config.data.languages, load)
 
 
 def _describe(trained: TrainedModel) -> ModelAnswer:
@@ -140,14 +118,11 @@ Route = tuple[Direction, ...]
 class Models:
     """The directions of a server; raises ConfigError if two have the same languages.
 
-    The first is the default of routes whose requests name none. ``max_bytes`` is the most memory of loaded
-    models; a model in use stays, even if it is larger. With ``pivots``, two directions are chained
+    The first is the default of routes whose requests name none. With ``pivots``, two directions are chained
     where there is no direct one.
     """
 
-    def __init__(
-        self, directions: Sequence[Direction], *, max_bytes: float = math.inf, pivots: bool = False
-    ) -> None:
+    def __init__(self, directions: Sequence[Direction], *, pivots: bool = False) -> None:
         self.directions = {(direction.source, direction.target): direction for direction in directions}
         if len(self.directions) < len(directions):
             names = [direction.name for direction in directions]
@@ -155,8 +130,8 @@ class Models:
             raise ConfigError(f"two runs translate {twice}", "give one --run for each direction")
         self.default = directions[0]
         self.languages = tuple(dict.fromkeys(code for pair in self.directions for code in pair))
-        self._max_bytes, self._pivots = max_bytes, pivots
-        self._lock, self._logged = threading.Lock(), set[str]()
+        self._pivots = pivots
+        self._logged = set[str]()
 
     def code(self, given: str) -> str:
         """The server's code of a language, given in any case, or as one of its regions: ``PT-br``, ``pb``."""
@@ -198,37 +173,29 @@ class Models:
         """The languages into which one can be translated, itself included."""
         return [target for target in self.languages if self.find(source, target) is not None]
 
+    def load(self) -> None:
+        """Load all models; raises PtenmtError if one cannot be."""
+        for direction in self.directions.values():
+            self.get(direction)
+
     def get(self, direction: Direction) -> Model:
-        """The model of a direction, loaded if it is not; refuses if it cannot be loaded."""
-        model = direction.model or self._load(direction)
-        direction.used = time.monotonic()
-        return model
+        """The model of a direction."""
+        if direction.model is None:
+            with direction.lock:
+                return direction.model or direction.read()
+        return direction.model
 
-    def _load(self, direction: Direction) -> Model:
-        with direction.lock:
-            try:
-                model = direction.model or direction.unloaded() or direction.read()
-            except PtenmtError as error:
-                raise self._unavailable(direction.name, error, 503) from error
-            direction.model, direction.used = model, time.monotonic()
-        self._make_room()
-        return model
-
-    def reload(self, *, only_outdated: bool = False) -> None:
-        """Load the loaded models again; requests in progress keep the old ones, and so do all if it fails."""
-        if not only_outdated:
-            self._logged.clear()
+    def reload(self) -> None:
+        """Load the models again; requests in progress keep the old ones, and so do all if it fails."""
+        self._logged.clear()
         for direction in self.directions.values():
             with direction.lock:
-                if not only_outdated:
-                    direction.unloaded = lambda: None
-                if direction.is_outdated or (direction.model and not only_outdated):
+                if direction.model:
                     try:
                         direction.read()
                         logger.info("%s was loaded again", direction.name)
                     except PtenmtError as error:
                         self._unavailable(f"a newer model of {direction.name}", error, 503)
-        self._make_room()
 
     def attention(self, model: Model, source: list[int], target: list[int]) -> dict[str, list[Any]]:
         """The attention weights of all layers and heads, rounded; refuses if the weights cannot be loaded.
@@ -242,23 +209,8 @@ class Models:
                 computed: Any = model.trained.numpy_model
         except PtenmtError as error:
             raise self._unavailable("attention", error, 501) from error
-        self._make_room()
         weights = computed.attention(np.array([source]), np.array([target]))
         return {name: np.round(values[0].astype(float), 4).tolist() for name, values in weights.items()}
-
-    def _make_room(self) -> None:
-        """Unload the models that have not been used for longest while there is too little memory."""
-        with self._lock:
-            loaded = sorted(
-                (direction for direction in self.directions.values() if direction.model),
-                key=lambda direction: direction.used,
-            )
-            num_bytes = sum(direction.num_bytes for direction in loaded)
-            for direction in loaded[:-1]:
-                model = direction.model
-                if model and num_bytes > self._max_bytes:
-                    num_bytes -= model.num_bytes
-                    direction.unloaded, direction.model = weakref.ref(model), None
 
     def _unavailable(self, what: str, error: PtenmtError, status: int) -> Refusal:
         if error.message not in self._logged:  # repeated requests must not fill the log

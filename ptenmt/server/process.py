@@ -20,11 +20,10 @@ from typing import Any
 import h11
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ptenmt.errors import ConfigError, ServerError
 from ptenmt.server.app import make_app
+from ptenmt.server.flow_control import BoundedProtocol
 from ptenmt.server.service import Service
 from ptenmt.signals import handle_server_signals
 
@@ -32,14 +31,11 @@ SHUTDOWN_SECONDS = 6
 """To finish the requests in progress when the server stops."""
 UNREAD_SECONDS = 30
 """A client that does not read its response for so long is disconnected by the kernel."""
-WATCH_SECONDS = 5
 _KEEP_ALIVE_SECONDS = 30
 _MAX_CONNECTIONS = 4_000
 """Further ones are answered with 503."""
 _BACKLOG = 2048
 _MAX_HEADER_BYTES = 100_000
-_MAX_WAITING_BYTES = 200_000
-"""Of pipelined requests, more than a header may have; nothing is read while more wait."""
 _PROXIES = "127.0.0.1,::1"
 _GC_THRESHOLDS = 700, 10, 100
 """Rare collections of all objects: with hundreds of clients one takes 0.1 s."""
@@ -60,7 +56,6 @@ def serve(
     origins: Sequence[str],
     hosts: Sequence[str],
     url_prefix: str,
-    watches: bool,
     is_verbose: bool,
     on_start: Callable[[str], None],
     on_warning: Callable[[str], None],
@@ -68,12 +63,12 @@ def serve(
     """Serve until SIGTERM or SIGINT; then finish the requests in progress, and return.
 
     After SIGHUP, keys and models are loaded again, and replace those in use. For ``origins``, ``hosts`` and
-    ``url_prefix``, see ``make_app``; ``port`` may be 0, for any free one. If it ``watches``, a model is
-    loaded again when its weights are replaced; if ``is_verbose``, uvicorn logs more than errors. ``on_start``
-    is called with the URL once it accepts requests, ``on_warning`` if others can use it without a key.
+    ``url_prefix``, see ``make_app``; ``port`` may be 0, for any free one. If ``is_verbose``, uvicorn logs
+    more than errors. ``on_start`` is called with the URL once it accepts requests, ``on_warning`` if others
+    can use it without a key.
 
     Raises:
-        PtenmtError: An origin is invalid, the first model cannot be loaded, or the address cannot be had.
+        PtenmtError: An origin is invalid, a model cannot be loaded, or the address cannot be had.
     """
     models, keys = service.models, service.keys
     bound = bound_socket(host, port)
@@ -83,18 +78,12 @@ def serve(
             f"no API key is required (--keys is not given): any client that can reach {url} can use this "
             "server; require keys, or put it behind a reverse proxy that authenticates (docs/serving.md)"
         )
-    models.default.read()  # the others when they are first used
+    models.load()
     app = make_app(service, origins=origins, hosts=hosts, prefix=url_prefix)
 
     def started() -> None:
         notify("READY=1")
         on_start(url)
-
-    def reload_models(*, only_outdated: bool) -> None:
-        try:
-            models.reload(only_outdated=only_outdated)
-        except Exception:  # a bug: log it; the thread lives on and still sends READY=1
-            logger.exception("the models stay as they are")
 
     def reload() -> None:
         notify(f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1_000}")
@@ -102,18 +91,14 @@ def serve(
             keys.read()
         except ConfigError as error:
             on_warning(f"the keys stay as they are: {error.message}")
-        reload_models(only_outdated=False)
+        try:
+            models.reload()
+        except Exception:  # a bug: log it, and still send READY=1
+            logger.exception("the models stay as they are")
         notify("READY=1")
-
-    def watch() -> None:
-        while not server.should_exit:
-            reload_models(only_outdated=True)
-            time.sleep(WATCH_SECONDS)
 
     proxies = "*" if url.startswith("unix:") else os.environ.get("FORWARDED_ALLOW_IPS", _PROXIES)
     server = make_server(app, is_verbose=is_verbose, on_start=started, proxies=proxies)
-    if watches:
-        threading.Thread(target=watch, daemon=True).start()
     run(server, bound, on_reload=lambda: threading.Thread(target=reload).start())
 
 
@@ -207,7 +192,7 @@ def make_server(
     logging.getLogger("python_multipart").setLevel(logging.ERROR)  # its warnings quote what was sent
     config = uvicorn.Config(
         app,
-        http=_Protocol,
+        http=BoundedProtocol,
         ws="none",
         lifespan="on",
         log_config=None,
@@ -241,24 +226,6 @@ def run(server: uvicorn.Server, bound: socket.socket, *, on_reload: Callable[[],
     gc.freeze()
     gc.set_threshold(*_GC_THRESHOLDS)
     server.run(sockets=[bound])
-
-
-class _Protocol(H11Protocol):
-    """Reads pipelined requests no faster than it answers them; uvicorn reads more with every response."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self.flow = _FlowControl(transport, self.conn)
-
-
-class _FlowControl(FlowControl):
-    def __init__(self, transport: asyncio.Transport, connection: h11.Connection) -> None:
-        super().__init__(transport)
-        self._connection = connection
-
-    def resume_reading(self) -> None:
-        if len(self._connection.trailing_data[0]) <= _MAX_WAITING_BYTES:
-            super().resume_reading()
 
 
 class _Server(uvicorn.Server):

@@ -22,7 +22,6 @@ from ptenmt.server.coalescing_engine import (
     BusyError,
     CoalescingEngine,
     QueuedRequest,
-    SearchCache,
     SentenceQueue,
 )
 from ptenmt.server.limits import CLIENT_GONE, METRICS, Keys, Limits, Refusal, shutting_down
@@ -116,7 +115,6 @@ class Service:
         *,
         threads: int,
         glossaries: Mapping[str, Glossary] | None = None,
-        cache_bytes: float = 0,
     ) -> None:
         self.models, self.limits, self.metrics, self.keys = models, limits, Metrics(), keys
         self.documents = asyncio.Semaphore(limits.files)
@@ -127,7 +125,6 @@ class Service:
         self._queue = SentenceQueue(
             threads=threads,
             max_waiting=limits.queue,
-            cache=SearchCache(cache_bytes),
             on_batch=self.metrics.count_batch,
         )
         self.metrics.queue.set_function(lambda: self._queue.num_waiting)

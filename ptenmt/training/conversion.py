@@ -82,7 +82,7 @@ def output_ids(tokenizer: Tokenizer, train: Sequence[SentencePair], data: DataCo
         if token < len(SPECIAL_PIECES) or piece in symbols or len(piece.removeprefix("▁")) <= 1
     }
     texts: list[Sequence[SentencePair]] = [train]
-    if any(vars(data.augment).values()):
+    if data.augment.is_used:
         texts.append(NoisyTexts(train, data))
     for pairs in texts:
         rows = range(0, len(pairs), max(1, len(pairs) // _NUM_COUNTED_PAIRS))

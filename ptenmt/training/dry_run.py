@@ -1,4 +1,4 @@
-"""A dry run of a training: the largest step, some typical ones, part of a validation."""
+"""A dry run of a training: the largest step, and some typical ones."""
 
 import tempfile
 import time
@@ -17,9 +17,9 @@ from ptenmt.errors import OnDownload, OutputError
 from ptenmt.runs import Run, run_path
 from ptenmt.runs.weights import list_weights
 from ptenmt.training.distributed import Workers, prepare
-from ptenmt.training.events import Event, StepDone, ValidationStep, Warned
+from ptenmt.training.events import Event, StepDone, Warned
 from ptenmt.training.input_pipeline import epoch_steps
-from ptenmt.training.model_selection import Validator, num_total_steps, num_validations
+from ptenmt.training.model_selection import num_total_steps
 from ptenmt.training.preparation import TrainingInputs
 from ptenmt.training.state import peak_memory
 from ptenmt.training.trainer import Trainer
@@ -37,28 +37,17 @@ class DryRun:
     """The checkpoint that it would resume from, and its step; None for a new training."""
     unit: str
     examples: dict[str, int]
-    vocabulary_sizes: list[int]
     parameters: int
     steps_per_epoch: EpochSteps
-    stages: list[dict[str, int]]
-    """Pairs of each source in an epoch, by stage of the training; empty with a single source."""
     total_steps: int
     largest_batch: tuple[int, int]
     """Sentences and padded length of the batch that needs the most memory."""
     seconds_per_step: float
     """Mean over usual batches."""
-    seconds_per_validation: float
-    """With an untrained model, whose translations have other lengths than a trained one's."""
-    validations: int
     peak_memory: int | None
     """Bytes; None where the system does not report it."""
     peak_device_memory: int | None
     """Bytes on the GPU; None without one."""
-
-    @property
-    def seconds_per_epoch(self) -> list[float]:
-        """Without validation, by stage of the training."""
-        return [steps * self.seconds_per_step for _, steps in self.steps_per_epoch.stages]
 
     @property
     def steps_left(self) -> int:
@@ -67,8 +56,8 @@ class DryRun:
 
     @property
     def seconds(self) -> float:
-        """Of what is left to train, validations included."""
-        return self.steps_left * self.seconds_per_step + self.validations * self.seconds_per_validation
+        """Of what is left to train, without validations."""
+        return self.steps_left * self.seconds_per_step
 
 
 def dry_run(
@@ -93,7 +82,6 @@ def dry_run(
     strategy = prepare(config, lambda message: on_event(Warned(message=message)))
     inputs = TrainingInputs(config, directory, fresh, init_from, on_event, on_download)
     model, plan, facts = inputs.build(strategy)
-    validator, share = inputs.task.sample_validator(model)
     firsts = [next(plan.batches(epoch)) for epoch in plan.mixture.first_epochs]
     largest = max(firsts, key=memory_need)  # the first of every epoch is its largest
     short_plan = _DryRunPlan(plan, largest, config.batch.accumulate)
@@ -105,9 +93,10 @@ def dry_run(
             validation=replace(config.validation, every_epochs=None, every_steps=None, patience=None),
             checkpoint=CheckpointConfig(),
         )
-        trainer = Trainer(short_config, Run(Path(folder)), model, short_plan, validator, Workers(strategy))
+        workers = Workers(strategy)
+        validator = inputs.task.validator(model, workers)
+        trainer = Trainer(short_config, Run(Path(folder)), model, short_plan, validator, workers)
         seconds_per_step = _time_steps(trainer, num_short_steps, on_event)
-    seconds_per_validation = _time_validation(validator, on_event) / share
     steps_per_epoch = epoch_steps(plan, config.batch.accumulate)
     steps = num_total_steps(config, steps_per_epoch)
     latest = list_weights(directory.weights_folder, "latest")  # saved together with the newest checkpoint
@@ -117,15 +106,11 @@ def dry_run(
         resumed_from=(directory.checkpoints()[0].name, done) if inputs.is_resumed else None,
         unit=inputs.task.unit,
         examples={name: split.size for name, split in inputs.task.splits.items()},
-        vocabulary_sizes=facts["vocabulary_sizes"],
         parameters=facts["parameters"],
         steps_per_epoch=steps_per_epoch,
-        stages=[stage for stage in map(plan.mixture.pairs, plan.mixture.first_epochs) if stage],
         total_steps=steps,
         largest_batch=(len(largest[0]), max(largest[0].shape[1], largest[1].shape[1])),
         seconds_per_step=seconds_per_step,
-        seconds_per_validation=seconds_per_validation,
-        validations=num_validations(config.validation, steps_per_epoch, done, steps),
         peak_memory=peak_memory(),
         peak_device_memory=tf.config.experimental.get_memory_info("GPU:0")["peak"] if gpus else None,
     )
@@ -162,13 +147,3 @@ def _time_steps(trainer: Trainer, last: int, on_event: Callable[[Event], None]) 
             if step == last or (timed >= _MIN_STEPS and seconds > _ENOUGH_SECONDS):
                 break  # before anything is saved
     return seconds / max(timed, 1)
-
-
-def _time_validation(validator: Validator, on_event: Callable[[Event], None]) -> float:
-    """Score the sample of the validation data twice; returns the seconds of the second time."""
-    for _ in range(2):  # the first time includes the compilation
-        started = time.perf_counter()
-        for event in validator.validate():
-            if isinstance(event, ValidationStep):
-                on_event(event)
-    return time.perf_counter() - started

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Generator, Iterator
 from typing import Protocol
 
-from ptenmt.config import Config, ValidationConfig
+from ptenmt.config import Config
 from ptenmt.config.schedule import EpochSteps
 from ptenmt.data.batches import BatchPlan
 from ptenmt.runs import Run
@@ -78,8 +78,10 @@ class ModelSelection:
 
     def seconds_left(self) -> float:
         """Estimated time of the validations ahead; 0 before the first."""
-        first = int(self._state.global_step)
-        count = num_validations(self._options, self._steps_per_epoch, first, self._total_steps)
+        options, first, last = self._options, int(self._state.global_step), self._total_steps
+        epochs = self._steps_per_epoch.position(last) - self._steps_per_epoch.position(first)
+        periods = ((options.every_steps, last - first), (options.every_epochs, epochs))
+        count = sum(math.ceil(length / period) for period, length in periods if period is not None)
         return count * sum(self._seconds) / max(len(self._seconds), 1)
 
     def validate(self, rate: float) -> Generator[ValidationStep | Validated, None, None]:
@@ -145,13 +147,6 @@ class ModelSelection:
         if shares := self._mixture.shares(event.epoch - 1):
             line["shares"] = shares
         self._history.add(line | costs)
-
-
-def num_validations(options: ValidationConfig, steps_per_epoch: EpochSteps, first: int, last: int) -> int:
-    """Estimate the number of validations between two global steps."""
-    epochs = steps_per_epoch.position(last) - steps_per_epoch.position(first)
-    periods = ((options.every_steps, last - first), (options.every_epochs, epochs))
-    return sum(math.ceil(length / period) for period, length in periods if period is not None)
 
 
 def num_total_steps(config: Config, steps_per_epoch: EpochSteps) -> int:

@@ -27,7 +27,6 @@ from ptenmt.training.task import HeldOutLoss, Task
 NUM_SAMPLES = 2
 SCORED_WINDOWS = 256
 """At a time."""
-_NUM_SAMPLE_WINDOWS = 4 * SCORED_WINDOWS
 
 
 class NextWordTask(Task):
@@ -106,11 +105,6 @@ class NextWordTask(Task):
         rows = range(0, len(self._held_out), -(-len(self._held_out) // NUM_SAMPLES))
         samples = [(self._held_out.window(row)[0], *self._texts(self._held_out, row)) for row in rows]
         return NextWordValidator(model, self._held_out, samples, self.tokenizers, workers)
-
-    def sample_validator(self, model: NextWordModel) -> tuple["NextWordValidator", float]:
-        """A validator of the first held-out windows, and their share of all."""
-        windows = self._windows_held_out(self._words[1][: _NUM_SAMPLE_WINDOWS + self._config.data.window])
-        return NextWordValidator(model, windows, [], self.tokenizers), len(windows) / len(self._held_out)
 
     @property
     def _size(self) -> int:

@@ -49,9 +49,6 @@ class Task(Protocol):
     def validator(self, model: Any, workers: Workers | None = None) -> Validator:
         """Scores the live model on the validation split."""
 
-    def sample_validator(self, model: Any) -> tuple[Validator, float]:
-        """A validator of part of the split, and its share of the time of the whole one."""
-
 
 class HeldOutLoss:
     """Teacher-forced loss and accuracy of a live model on held-out batches.

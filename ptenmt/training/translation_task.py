@@ -4,7 +4,6 @@ import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain, pairwise
 from pathlib import Path
 from typing import ClassVar
 
@@ -38,12 +37,10 @@ from ptenmt.training.events import CorpusReady, Sample, Scores, ValidationStep
 from ptenmt.training.task import HeldOutLoss, Task
 from ptenmt.translation import Translator
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
-from ptenmt.translation.engine import BATCH_SENTENCES
 
 logger = logging.getLogger(__name__)
 NUM_SHOWN_PAIRS = 3
 NUM_SAMPLES = 2
-_NUM_SAMPLE_BATCHES = 3
 PAIRS_PER_ROUND = 256
 """Sentences per worker between two gathers."""
 _Texts = tuple[str, str]
@@ -180,7 +177,7 @@ class TranslationTask(Task):
         train = self._corpus.train
         others = {"validation": self._corpus.validation, "test": self._corpus.test}
         # Noise may take pairs of the same source, and bidirectional epochs read half of each source.
-        by_source = any(vars(self._config.data.augment).values()) or self._config.training.bidirectional > 0
+        by_source = self._config.data.augment.is_used or self._config.training.bidirectional > 0
         mixed = self.mixture.fingerprint(train.fingerprint, by_source=by_source)
         splits = {
             name: SplitRecord(size=len(pairs), fingerprint=fingerprint(pairs))
@@ -220,17 +217,6 @@ class TranslationTask(Task):
         """Scores a live model on the validation pairs."""
         pairs, (encoded, _) = self._corpus.validation, self._encoded_validation
         return TranslationValidator(self._config, model, self.tokenizers, pairs, encoded, workers)
-
-    def sample_validator(self, model: Transformer) -> tuple[TranslationValidator, float]:
-        """A validator of the longest pairs of each third, a batch each, and their share of all."""
-        pairs = self._corpus.validation
-        by_length = sorted(pairs, key=lambda pair: len(pair[0]) + len(pair[1]))
-        ends = [len(pairs) * part // _NUM_SAMPLE_BATCHES for part in range(_NUM_SAMPLE_BATCHES + 1)]
-        parts = (by_length[max(start, end - BATCH_SENTENCES) : end] for start, end in pairwise(ends))
-        chosen = list(chain(*parts))
-        encoded, _ = encode_pairs(self.tokenizers, chosen, self._config.model.max_positions)
-        validator = TranslationValidator(self._config, model, self.tokenizers, chosen, encoded)
-        return validator, len(chosen) / len(pairs)
 
     @cached_property
     def _encoded_validation(self) -> tuple[EncodedPairs, int]:

@@ -32,6 +32,8 @@ _CLAUSE_END = re.compile(r"[,;:.!?…)–—](?=\s)")
 _WHITE_SPACE = re.compile(r"\s+")
 _UNREADABLE = re.compile(r"[\s\ud800-\udfff]")
 """On some of these, such as a no-break space before a full stop, sentencex panics."""
+_PLAIN = {**dict.fromkeys("«»“”„", '"'), **dict.fromkeys("‘’", "'"), **dict.fromkeys("–—", "-")}
+"""What the model reads in place of a mark that its vocabulary lacks."""
 _NUM_FRAME_TOKENS = 2
 _MAX_CHARACTERS_PER_TOKEN = 8
 """More than any language needs; a longer text is split before it is tokenized."""
@@ -47,10 +49,12 @@ class TextEncoder:
         self._max_tokens = self._max_length - _NUM_FRAME_TOKENS
         self._preparation = TextPreparation(config.data)
         self.safeguards = Safeguards(tokenizers, config)
+        known = tokenizers.source.characters
+        self._plain = str.maketrans({mark: plain for mark, plain in _PLAIN.items() if mark not in known})
 
     def prepare_source(self, text: str) -> str:
         """A source sentence as its tokenizer reads it."""
-        return self._preparation.prepare_input(text, self._source_language)
+        return self._preparation.prepare_input(text.translate(self._plain), self._source_language)
 
     def prepare_target(self, text: str) -> str:
         """A translation as its tokenizer reads it."""

@@ -59,7 +59,7 @@ Command = Callable[..., Answer]
 
 def run_command(*arguments: str, stdin: str | bytes = "", code: int = 0, **env: str) -> Answer:
     """Run a command in this process; ``code`` is the exit code that it must have."""
-    cleared = dict.fromkeys(("PTENMT_DEBUG", "FORCE_COLOR", "NO_COLOR", "COLUMNS"))
+    cleared = dict.fromkeys(("PTENMT_DEBUG", "PTENMT_RUN", "FORCE_COLOR", "NO_COLOR", "COLUMNS"))
     result = CliRunner().invoke(app, arguments, input=stdin, env=cleared | env)
     assert result.exception is None or isinstance(result.exception, SystemExit), result.stderr
     assert result.exit_code == code, result.stderr

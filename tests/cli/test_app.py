@@ -1,13 +1,16 @@
 """What all commands share: help, version, errors."""
 
 import importlib.util
+import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -267,3 +270,41 @@ def test_without_tensorflow_a_command_is_an_error(
     answer = ptenmt("train", "--config", "demo.yaml", code=1)
     assert "needs TensorFlow, which is not installed" in answer.stderr
     assert list(empty.iterdir()) == []
+
+
+@pytest.mark.usefixtures("copied_run")
+def test_results_and_errors_as_json() -> None:
+    def document(*arguments: str, code: int = 0) -> dict[str, Any]:
+        answer = CliRunner().invoke(cli.app, [*arguments, "--json"])
+        assert answer.exit_code == code, answer.stderr
+        assert (code == 0) or (answer.stderr == "")
+        read: dict[str, Any] = json.loads(answer.stdout)
+        return read
+
+    run = document("info", "--run", "tiny")
+    assert (run["run"], run["parameters"], run["options"]["model.d_model"]) == ("tiny", 6_646, 16)
+    assert run["best"]["validation"]["bleu"] >= run["last"]["validation"]["bleu"]
+    assert [each["run"] for each in document("info")["runs"]] == ["tiny"]
+    (file,) = document("data", "--config", "tiny.yaml")["files"]
+    assert (file["num_read"], file["num_left"]) == (60, 48)
+    exported = document("export", "--run", "tiny", "--output", "en")
+    assert (Path(exported["path"]), exported["format"]) == (Path("en"), "ctranslate2")
+    assert document("average", "--run", "tiny")["averaged_from"]["run"].endswith("/tiny")
+    marian = Path(__file__).parents[1] / "importing/marian/huggingface"
+    assert document("import", str(marian), "--run", "opus")["imported_from"]["form"].endswith("Marian")
+    more = document("train", "--config", "tiny.yaml", "--set", "training.epochs=11")
+    assert (more["run"], more["last"]["epoch"]) == ("tiny", 11)
+    for arguments in (
+        ["info", "--run", "nix"],
+        ["import", "nix", "--run", "x"],
+        ["data", "--config", "a" * 300],
+    ):
+        assert document(*arguments, code=1)["error"].keys() == {"message", "hint"}
+
+
+def test_a_variable_names_the_run(ptenmt, copied_run: Path) -> None:
+    shutil.copytree(copied_run / "checkpoints/tiny", copied_run / "checkpoints/other")
+    ptenmt("export", PTENMT_RUN="other")
+    assert (copied_run / "checkpoints/other/export").exists()
+    assert "no run in checkpoints/nix" in ptenmt("translate", "a", code=1, PTENMT_RUN="nix").stderr
+    assert ptenmt("translate", "--run", "tiny", "o gato come hoje .", PTENMT_RUN="nix").stdout

@@ -189,5 +189,5 @@ def test_a_run_of_another_programs_model(ptenmt) -> None:
     compared = rows(ptenmt("compare", "opus", "tiny").stdout)
     assert (compared["training pairs"], compared["steps"]) == ("– 48", "– 60")
     error = ptenmt("inspect", "history", "--run", "opus", code=1).stderr
-    assert "checkpoints/opus was imported: ptenmt knows nothing of its training" in error
+    assert "checkpoints/opus was imported: its training is unknown" in error
     assert "damaged" not in error

@@ -63,6 +63,12 @@ os.execve(sys.argv[2], sys.argv[2:], os.environ | {"LISTEN_PID": str(os.getpid()
 """
 
 
+def reload(process: Any, manager: socket.socket) -> None:
+    process.send_signal(signal.SIGHUP)
+    assert manager.recv(100).startswith(b"RELOADING=1\nMONOTONIC_USEC=")
+    assert manager.recv(100) == b"READY=1"
+
+
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="reloads after a signal of Unix")
 def test_models_and_keys_are_reloaded_under_load_and_a_service_manager_is_told(
     ptenmt, random_run: Path, tmp_path: Path
@@ -91,7 +97,7 @@ def test_models_and_keys_are_reloaded_under_load_and_a_service_manager_is_told(
         manager.settimeout(120)
         environment = os.environ | {"NOTIFY_SOCKET": str(tmp_path / "notify"), "LISTEN_FDS": "1"}
         activate = (sys.executable, "-c", ACTIVATE, str(listening.fileno()), *PTENMT)
-        options = ("--run", str(run.path), "--keys", str(keys), "--watch")
+        options = ("--run", str(run.path), "--keys", str(keys))
         given = {"env": environment, "pass_fds": [listening.fileno()]}
         with running(activate, *options, **given) as (process, url):
             assert url.endswith(f":{listening.getsockname()[1]}")
@@ -100,15 +106,14 @@ def test_models_and_keys_are_reloaded_under_load_and_a_service_manager_is_told(
             bob = ptenmt("serve", "--keys", str(keys), "--add-key", "bob").stdout.strip()
             assert post(bob).status_code == 403
             for _ in range(3):
-                process.send_signal(signal.SIGHUP)
-                assert manager.recv(100).startswith(b"RELOADING=1\nMONOTONIC_USEC=")
-                assert manager.recv(100) == b"READY=1"
+                reload(process, manager)
             assert post(bob).status_code == 200
             until(lambda: seen)
             assert len(seen) == 1
             info, arrays = read_weights(run.weights_folder / "best.safetensors")
             better = {name: array[::-1] for name, array in arrays.items()}
             write_weights(info.file, better, config=run.config(), step=2, score=99.0)
+            reload(process, manager)
             until(lambda: len(seen) == 2)
             is_done.set()
             assert [client.result() for client in clients] == [None] * 4

@@ -326,37 +326,14 @@ def test_a_fresh_start_that_is_stopped_at_once_is_still_to_be_made(
 def test_a_dry_run_reports_sizes_and_writes_nothing(ptenmt, beside: Path) -> None:
     before = sorted(beside.rglob("*"))
     answer = ptenmt("train", "--config", "tiny.yaml", "--run", "new", "--dry-run")
-    lines, files = answer.stdout.split("\n\n")
-    facts = dict(re.split(r" {2,}", line) for line in lines.splitlines()[1:])
-    assert re.split(r" {2,}", files.splitlines()[-1])[1:] == ["60", "12", "0", "48", "100.0%"]
-    assert facts.keys() >= {
-        "peak memory",
-        "time per step",
-        "time per epoch",
-        "time per validation",
-        "total time",
-    }
+    facts = dict(re.split(r" {2,}", line) for line in answer.stdout.splitlines()[1:])
+    assert facts.keys() >= {"peak memory", "time left"}
     assert facts["pairs"] == "48 train, 6 validation, 6 test"
     assert facts["parameters"] == "6,646"
-    assert facts["steps"] == "6 per epoch, 60 in total"
+    assert facts["steps"] == "6 per epoch, 60 left"
     assert facts["largest batch"].startswith("8 pairs of ")
     assert "48 training pairs, 6 validation pairs" in answer.stderr
     assert sorted(beside.rglob("*")) == before
-
-
-@pytest.mark.usefixtures("beside", "_uncompiled")
-def test_a_dry_run_shows_what_filters_removed(ptenmt, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ptenmt.training.dry_run.MAX_STEPS", 1)
-    answer = ptenmt(
-        "train", "--config", "tiny.yaml", "--run", "new", "--dry-run", "--set", "data.filters.max_words=5"
-    )
-    facts, files, filters, examples = answer.stdout.split("\n\n")
-    _, num_read, num_drawn, num_removed, num_left, _ = re.split(r" {2,}", files.splitlines()[-1])
-    assert (num_read, num_drawn) == ("60", "12")
-    assert 0 < int(num_removed) == 48 - int(num_left)
-    assert f"{num_left} train, 6 validation" in facts
-    assert filters.splitlines()[-1].split("  ")[0] == "over 5 words"
-    assert examples.startswith("over 5 words: examples\nsource  ")
 
 
 @pytest.mark.usefixtures("beside", "_uncompiled")
@@ -364,8 +341,8 @@ def test_a_dry_run_reports_what_is_left(ptenmt, beside: Path, monkeypatch: pytes
     monkeypatch.setattr("ptenmt.training.dry_run.MAX_STEPS", 1)
     again = ["train", "--config", "tiny.yaml", "--dry-run"]
     facts = ptenmt(*again).stdout
-    assert re.search(r"^would resume .* finished: nothing left to train$", facts, re.M)
-    assert re.search(r"^time left +about 0 s, with 0 validations$", facts, re.M)
+    assert re.search(r"^steps .*, 0 left$", facts, re.M)
+    assert re.search(r"^time left +about 0 s, without validations$", facts, re.M)
 
     def refuse(file: Path) -> None:
         raise OutputError(f"cannot write {file}: Read-only file system")
@@ -374,8 +351,7 @@ def test_a_dry_run_reports_what_is_left(ptenmt, beside: Path, monkeypatch: pytes
     with Run(beside / "checkpoints/tiny").locked():  # it is being trained
         answer = ptenmt(*again, "--set", "training.epochs=12")
     assert "warning: cannot write checkpoints/tiny/run.json: Read-only" in answer.stderr
-    assert re.search(r"^steps +6 per epoch, 72 in total, 12 left$", answer.stdout, re.M)
-    assert re.search(r"^time left .* with 2 validations$", answer.stdout, re.M)
+    assert re.search(r"^steps +6 per epoch, 12 left$", answer.stdout, re.M)
     assert re.search(r"^would resume .* yes: ckpt-1, step 60$", answer.stdout, re.M)
 
 

@@ -275,3 +275,16 @@ def test_the_files_are_whole_whenever_the_process_ends(fragile: Fragile, tmp_pat
             break
     assert found == [step, 3]
     assert operations > 3
+
+
+def test_half_as_large_weights_are_read_as_float32(tmp_path: Path) -> None:
+    values = {"a": np.linspace(-1, 1, 4000, dtype="f4").reshape(50, 80)}
+    whole, half = (
+        write_weights(tmp_path / f"{name}.safetensors", values, config_of("bleu"), 7, is_half=is_half)
+        for name, is_half in (("whole", False), ("half", True))
+    )
+    info, read = read_weights(half.file)
+    assert (info.step, info.checksum) == (7, half.checksum)
+    assert read["a"].dtype == np.float32
+    np.testing.assert_allclose(read["a"], values["a"], rtol=1e-3, atol=1e-4)
+    assert half.file.stat().st_size < 0.6 * whole.file.stat().st_size

@@ -209,7 +209,7 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
         load_model: Callable[[], Any] = RandomModel,
         glossaries: Mapping[str, Glossary] | None = None,
         pairs: Sequence[str] = ("pt-en",),
-        memory: Mapping[str, Any] | None = None,
+        pivots: bool = False,
         prefix: str = "",
         hosts: Sequence[str] = (),
         calibration: Calibration | None = None,
@@ -227,9 +227,8 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
             described = ModelAnswer(source=pair[:2], target=pair[3:], **_DESCRIPTION)
             return Model(translator, trained, described, 1_000)
 
-        models = Models(
-            [Direction(pair[:2], pair[3:], partial(load, pair)) for pair in pairs], **memory or {}
-        )
+        directions = [Direction(pair[:2], pair[3:], partial(load, pair)) for pair in pairs]
+        models = Models(directions, pivots=pivots)
         access = keys or Keys()
         service = Service(
             models,

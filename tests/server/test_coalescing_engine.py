@@ -16,7 +16,6 @@ from ptenmt.server.coalescing_engine import (
     BusyError,
     CoalescingEngine,
     QueuedRequest,
-    SearchCache,
     SentenceQueue,
 )
 from ptenmt.tokenizers import END, START
@@ -74,9 +73,9 @@ class Requests:
 
 
 @contextmanager
-def running(*, threads: int = 1, max_waiting: int = 100, cache: int = 0) -> Iterator[Requests]:
+def running(*, threads: int = 1, max_waiting: int = 100) -> Iterator[Requests]:
     engine: Any = RepeatingEngine()
-    queue = SentenceQueue(threads=threads, max_waiting=max_waiting, cache=SearchCache(cache))
+    queue = SentenceQueue(threads=threads, max_waiting=max_waiting)
     try:
         yield Requests(queue, engine)
     finally:
@@ -279,25 +278,3 @@ def test_only_the_request_whose_sentence_fails_gets_the_error() -> None:
         assert [words(waits[0]), words(waits[2])] == [[12], [14]]
         with pytest.raises(RuntimeError, match="not this one"):
             waits[1]()
-
-
-def test_the_cache_knows_only_the_same_sentence_and_search() -> None:
-    with running(cache=100_000) as requests:
-        requests.engine.gate.set()
-        first = requests.submit((1, 5), (2, 5))()
-        assert requests.submit((2, 5), (3, 5), (1, 5))()[::2] == first[::-1]
-        assert [batch for batch, _ in requests.engine.batches] == [[1, 2], [3]]
-        for other in ({"max_length": 98}, {"beam_size": 5}):
-            assert words(requests.submit((1, 5), **other)) == [1]
-        requests.engine.identity = "another model"
-        assert words(requests.submit((1, 5))) == [1]
-    assert len(requests.engine.batches) == 5
-
-
-def test_the_cache_is_bounded_and_off_unless_it_has_room() -> None:
-    for cache, again in ((0, [[1], [2], [1]]), (6_000, [[1], [2], [3], [1]])):
-        with running(cache=cache) as requests:
-            requests.engine.gate.set()
-            for word in (1, 2, 1) if not cache else (1, 2, 2, 3, 2, 1):
-                words(requests.submit((word, 5)))
-        assert [batch for batch, _ in requests.engine.batches] == again

@@ -18,7 +18,7 @@ import pytest
 import requests
 from waiting import until
 
-from ptenmt.server import process
+from ptenmt.server import flow_control, process
 from ptenmt.server.limits import Keys, Limits, add_key
 from ptenmt.server.middleware import Metrics, RequestMiddleware
 from ptenmt.server.process import LogFormatter
@@ -137,13 +137,13 @@ def test_a_client_that_does_not_read_is_disconnected_without_a_traceback(
     serve, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     made: list[Any] = []
-    connection_made = process._Protocol.connection_made
+    connection_made = flow_control.BoundedProtocol.connection_made
 
     def counted(self: Any, transport: Any) -> None:
         connection_made(self, transport)
         made.append(self)
 
-    monkeypatch.setattr(process._Protocol, "connection_made", counted)
+    monkeypatch.setattr(flow_control.BoundedProtocol, "connection_made", counted)
     monkeypatch.setattr(process, "UNREAD_SECONDS", 1)
     with serve() as served:
         connections = served.server.server_state.connections

@@ -1,8 +1,5 @@
 """Several directions in one server."""
 
-import re
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -14,12 +11,6 @@ from ptenmt.errors import ConfigError, ExportError
 from ptenmt.server.models import Direction, Model, Models
 
 PORTUGUESE, ENGLISH = "o gato não tem tempo nenhum , e o cão", "the cat has no time at all , and the dog"
-
-
-def loaded(served) -> list[str]:
-    """The directions whose models are loaded, as the metrics tell."""
-    text = requests.get(f"{served.url}/metrics", timeout=120).text
-    return re.findall(r'ptenmt_model_bytes\{pair="(.....)"\} 1000', text)
 
 
 def test_the_direction_is_chosen_by_source_and_target(serve) -> None:
@@ -54,7 +45,7 @@ def test_two_directions_are_chained_only_if_asked(serve) -> None:
     pairs, body = ["pt-en", "en-gl"], {"q": ["o gato", "o rei"], "source": "pt", "target": "gl"}
     with serve(pairs=pairs) as served:
         assert "not available as a target" in served.refused("/translate", 400, json=body)
-    with serve(pairs=pairs, memory={"pivots": True}) as served:
+    with serve(pairs=pairs, pivots=True) as served:
         assert served.post("/translate", **body, alternatives=1) == {
             "translatedText": ["O GATO", "O REI"],
             "alternatives": [["O GATO!"], ["O REI!"]],
@@ -68,18 +59,7 @@ def test_two_directions_are_chained_only_if_asked(serve) -> None:
         assert requests.get(answer["translatedFileUrl"], timeout=120).content == b"O GATO\n1"
 
 
-def test_models_are_loaded_when_used_and_unloaded_for_lack_of_memory(serve) -> None:
-    pairs = ["pt-en", "en-pt", "gl-en"]
-    with serve(pairs=pairs, memory={"max_bytes": 2_500}) as served:
-        assert loaded(served) == []
-        for pair in ("pt-en", "en-pt", "pt-en", "gl-en"):
-            served.post("/translate", q="o gato", source=pair[:2], target=pair[3:])
-        assert loaded(served) == ["pt-en", "gl-en"]
-        served.post("/translate", q="o gato", source="en", target="pt")
-        assert loaded(served) == ["en-pt", "gl-en"]
-
-
-def test_an_unloaded_model_that_is_in_use_is_not_loaded_again() -> None:
+def test_all_models_are_loaded_and_loaded_again() -> None:
     loads: list[str] = []
 
     def load(name: str) -> Any:
@@ -88,77 +68,30 @@ def test_an_unloaded_model_that_is_in_use_is_not_loaded_again() -> None:
         return Model(nothing, nothing, nothing, 2_000)
 
     pairs = ("pt", "en"), ("en", "pt")
-    models = Models([Direction(*pair, load=partial(load, pair[0])) for pair in pairs], max_bytes=2_500)
+    models = Models([Direction(*pair, load=partial(load, pair[0])) for pair in pairs])
+    models.load()
     there, back = models.directions.values()
-    in_use = [models.get(there), models.get(back)]
-    assert (there.model, there.num_bytes, models.get(there)) == (None, 2_000, in_use[0])
-    assert loads == ["pt", "en"]
-    in_use.clear()
-    assert (back.model, back.num_bytes) == (None, 0), "unloaded, and no request holds it"
-    models.get(back)
-    assert loads == ["pt", "en", "en"]
+    assert [there.num_bytes, back.num_bytes] == [2_000, 2_000]
+    in_use = models.get(there)
+    models.reload()
+    assert loads == ["pt", "en", "pt", "en"]
+    assert models.get(there) is not in_use
 
 
-def test_while_a_direction_is_loaded_others_are_loaded_and_used() -> None:
-    begun, gate = threading.Event(), threading.Event()
-    loads: list[Model] = []
-    nothing: Any = SimpleNamespace()
-    trained: Any = SimpleNamespace(numpy_model=SimpleNamespace(attention=lambda *_ids: {}))
-
-    def load_slowly() -> Any:
-        begun.set()
-        assert gate.wait(300)
-        loads.append(Model(nothing, trained, nothing))
-        return loads[-1]
-
-    slow = Direction("pt", "en", load=load_slowly)
-    models = Models([slow, Direction("en", "pt", load=lambda: Model(nothing, trained, nothing))])
-    with ThreadPoolExecutor(3) as pool:
-        waiting = [pool.submit(models.get, slow) for _ in range(2)]
-        assert begun.wait(300)
-        model = models.get(models.directions["en", "pt"])
-        assert models.attention(model, [1], [1]) == {}
-        reloading = pool.submit(models.reload)
-        gate.set()
-        reloading.result()
-        # The second may come before or after the models are loaded again, in no case does it load one itself.
-        assert all(each.result() in loads for each in waiting)
-        assert len(loads) == 2
-
-
-def test_a_model_is_outdated_until_the_newest_weights_were_read() -> None:
-    newest = ["first"]
-
-    def load() -> Any:
-        if newest == ["broken"]:
-            raise ExportError("broken", "mend it")
-        return SimpleNamespace(num_bytes=0)
-
-    models = Models([Direction("pt", "en", load=load, newest=lambda: newest[0])])
+def test_a_model_that_cannot_be_loaded_again_stays(caplog: pytest.LogCaptureFixture) -> None:
+    models = Models([Direction("pt", "en", load=SimpleNamespace)])  # type: ignore[arg-type]
+    models.load()
     (direction,) = models.directions.values()
-    assert not direction.is_outdated, "it is not loaded"
-    for weights in ("second", "broken", "third"):
-        before = models.get(direction)
-        newest[:] = [weights]
-        assert direction.is_outdated
-        models.reload(only_outdated=True)
-        assert not direction.is_outdated
-        assert (direction.model is before) == (weights == "broken")
+    before = direction.model
 
-
-def test_a_model_that_cannot_be_loaded_leaves_the_others(
-    serve, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
     def fail() -> Any:
         raise ExportError("broken", "mend it")
 
-    with serve(pairs=["pt-en", "en-pt"]) as served:
-        monkeypatch.setattr(served.service.models.directions["en", "pt"], "load", fail)
-        for _ in range(2):
-            body = {"q": "x", "source": "en", "target": "pt"}
-            assert "en-pt is not available" in served.refused("/translate", 503, json=body)
-        assert served.post("/translate", q="o gato", source="pt", target="en")
-    assert [record.getMessage() for record in caplog.records] == ["en-pt is not available: broken (mend it)"]
+    direction.load = fail
+    models.reload()
+    assert direction.model is before
+    (record,) = caplog.records
+    assert record.getMessage() == "a newer model of pt-en is not available: broken (mend it)"
 
 
 def test_two_runs_of_a_direction_are_an_error() -> None:

@@ -147,10 +147,9 @@ def test_resumed_across_the_switch_equals_straight_through(config: Config, tmp_p
 
 
 @pytest.mark.usefixtures("_uncompiled")
-def test_a_dry_run_says_when_the_direction_changes(
+def test_a_dry_run_counts_the_steps_of_both_directions(
     config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("ptenmt.training.dry_run.MAX_STEPS", 2)
     found = dry_run(config, tmp_path / "run")
-    assert found.stages == [{"pt→en": 24, "en→pt": 24}, {"pt→en": 48}]
     assert (found.steps_per_epoch.stages, found.total_steps) == (((0, 6), (2, 6)), 24)

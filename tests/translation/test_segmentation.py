@@ -18,7 +18,7 @@ class Letters(Tokenizer):
     splits_punctuation = False
 
     def __init__(self) -> None:
-        super().__init__([*SPECIAL_PIECES, "é"], b"")
+        super().__init__([*SPECIAL_PIECES, "é", "«»“”„‘’–—"], b"")
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         return [[4] * len("".join(text.split())) for text in texts]
@@ -257,3 +257,10 @@ def test_nothing_keeps_the_tokenizers_of_a_model_that_is_loaded_no_more() -> Non
     del tokenizers
     gc.collect()
     assert source() is None
+
+
+def test_marks_that_the_vocabulary_lacks_are_read_as_plain_ones():
+    without = Letters()
+    without.vocabulary = [*SPECIAL_PIECES, "é"]
+    encoder = TextEncoder(TokenizerPair(without, without), Config())
+    assert encoder.prepare_source("«A» “b” – ‘c’").replace(" ", "") == '"a""b"-\'c\''
