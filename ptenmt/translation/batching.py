@@ -122,7 +122,7 @@ class BatchQueue:
     Args:
         engine_for: The engine for the texts of a buffer.
         options: How to search.
-        max_length: The most tokens of a sentence's translation.
+        model: Whose positions limit the length of a translation.
         with_attention: Whether hypotheses need their attention.
         with_scores: Whether they need their scores.
         review: Accepts the hypotheses of sentences; those that it returns without any are searched once more.
@@ -133,14 +133,14 @@ class BatchQueue:
         self,
         engine_for: Callable[[Sequence[str]], Engine],
         options: DecodingConfig,
-        max_length: Callable[[Sentence], int],
+        model: ModelConfig,
         review: Callable[[Sequence[SearchedSentence]], list[SearchedSentence]],
         *,
         with_attention: bool = False,
         with_scores: bool = True,
         on_progress: Callable[[int], None] = lambda _num_bytes: None,
     ) -> None:
-        self._engine_for, self._options, self._max_length = engine_for, options, max_length
+        self._engine_for, self._options, self._model = engine_for, options, model
         self._with_attention, self._with_scores = with_attention, with_scores
         self._review, self._on_progress = review, on_progress
         self._pending: deque[tuple[Buffer, list[SearchedSentence], PendingHypotheses, float]] = deque()
@@ -156,7 +156,7 @@ class BatchQueue:
         for buffer in buffers:
             self._engine = self._engine_for(buffer.texts)
             waiting = [
-                SearchedSentence(row, number, sentence, self._options, self._max_length(sentence))
+                SearchedSentence(row, number, sentence, self._options, self._longest(sentence))
                 for row, text in enumerate(buffer.segmented)
                 for number, sentence in enumerate(text.sentences)
                 if not sentence.is_blank
@@ -171,6 +171,10 @@ class BatchQueue:
             if must_finish or self._options.is_sampled:
                 yield from self._finished(wait_for_all=True)
         yield from self._finished(wait_for_all=True)
+
+    def _longest(self, sentence: Sentence) -> int:
+        num_tokens, num_prefix = len(sentence.ids), len(sentence.target_prefix)
+        return max_length(self._options, self._model, num_tokens, num_prefix)
 
     def _submit(self, buffer: Buffer, sentences: Iterable[SearchedSentence]) -> Iterator[None]:
         """Start to translate sentences of a buffer in batches; yields after each batch.

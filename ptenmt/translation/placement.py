@@ -8,7 +8,7 @@ it writes twice is kept once. A term of a glossary takes the place of the words 
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
 from operator import mul
@@ -43,10 +43,6 @@ class Span:
     """What stands in the translation in its place."""
     is_term: bool = False
     """Whether the target replaces what the model writes: a term of a glossary."""
-
-    def overlaps(self, spans: Iterable["Span"]) -> bool:
-        """Whether it shares characters with one of other spans."""
-        return any(span.begin < self.end and self.begin < span.end for span in spans)
 
 
 def source_text(sentence: str, spans: Sequence[Span], *, lower: bool = False) -> tuple[str, list[int]]:
@@ -87,7 +83,7 @@ def checked(text: str, sentence: str, spans: Sequence[Span]) -> str:
         if span.source == span.target and not span.is_term:
             # Only letters, digits, hyphens and full stops are read as typed: a replacement without escapes.
             text = re.sub(rf"(?<!\w){re.escape(span.target)}(?!\w)", span.target, text, flags=re.IGNORECASE)
-    for sign in set(text).intersection(PLACEHOLDERS):
+    for sign in filter(text.__contains__, PLACEHOLDERS):
         own = [span for span in spans if span.source == sign]
         if not own and sign in sentence:  # without safeguards
             continue

@@ -85,7 +85,11 @@ class Safeguards:
                 first < end and begin < last and not begin <= first < last <= end for first, last in parts
             )
         ]
-        kept = [span for span in kept if not span.overlaps(spans)]
+        kept = [
+            span
+            for span in kept
+            if not any(term.begin < span.end and span.begin < term.end for term in spans)
+        ]
         symbols = PLACEHOLDERS if self._has_placeholders else ()
         # Placeholders in the text itself come first: as they are they would stand for other parts.
         in_order = sorted(dict.fromkeys(span.target for span in kept), key=set(symbols).isdisjoint)

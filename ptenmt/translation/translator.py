@@ -29,7 +29,7 @@ from ptenmt.translation.engine import Engine, EngineName, SearchRequest
 from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.postprocessing import Postprocessor, Ranked, Translation
 from ptenmt.translation.segmentation import TextEncoder
-from ptenmt.translation.sentence import BLANK, SegmentedText, Sentence
+from ptenmt.translation.sentence import BLANK, SegmentedText
 
 if TYPE_CHECKING:
     from ptenmt.model.transformer import Transformer
@@ -203,12 +203,8 @@ class Translator:
             raise ConfigError(f"buffer_size={buffer_size} must be 1 or more")
         options = options or self.config.decoding
         prefix_ids = self.encoder.target_prefix(prefix) if prefix else []
-
-        def segment(texts: Sequence[str]) -> list[SegmentedText]:
-            return self.encoder.segment(
-                texts, options, glossary, target_prefix=prefix_ids, max_sentences=max_sentences
-            )
-
+        segment = partial(self.encoder.segment, options=options, glossary=glossary, target_prefix=prefix_ids)
+        segment = partial(segment, max_sentences=max_sentences)
         pending: dict[Buffer, None] = {}  # in the order of the stream
         buffers = read_buffers(texts, buffer_size, segment, has_more)
         translated = self._translate(buffers, options, with_scores=with_scores, on_progress=on_progress)
@@ -253,18 +249,10 @@ class Translator:
         Yields:
             A buffer and, by row, its translations that are complete now; first those of texts without words.
         """
-
-        def engine_for(texts: Sequence[str]) -> Engine:
-            return self.seeded_engine(options, texts)
-
-        def longest(sentence: Sentence) -> int:
-            num_tokens, num_prefix = len(sentence.ids), len(sentence.target_prefix)
-            return max_length(options, self.config.model, num_tokens, num_prefix)
-
         queue = BatchQueue(
-            engine_for,
+            partial(self.seeded_engine, options),
             options,
-            longest,
+            self.config.model,
             self._review,
             with_attention=self.copies_unknown,
             with_scores=with_scores,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ptenmt.config import DecodingConfig
+from ptenmt.config import DecodingConfig, ModelConfig
 from ptenmt.tokenizers import END, START
 from ptenmt.translation.batching import BatchQueue, Buffer, SearchedSentence, read_buffers
 from ptenmt.translation.engine import (
@@ -55,11 +55,8 @@ def run(
     options: DecodingConfig = DecodingConfig(),  # noqa: B008 — frozen
 ) -> list[list[int]]:
     """The rows that are complete with each batch."""
-
-    def longest(of: Sentence) -> int:
-        return options.max_length_for(len(of.ids))
-
-    queue = BatchQueue(lambda _texts: engine, options, longest, review)
+    model = ModelConfig(max_positions=10_000)
+    queue = BatchQueue(lambda _texts: engine, options, model, review)
     return [rows for _, rows in queue.translate([buffer])]
 
 
@@ -150,7 +147,7 @@ def test_each_sentence_has_its_own_target_prefix():
     engine = Echo()
     run(engine, Buffer(["x y"], [SegmentedText([sentence("x", (7, 8)), sentence("y")])]))
     run(engine, Buffer(["x"], segment(["x"])))
-    assert [request.target_prefixes for request in engine.requests] == [[(7, 8), ()], ()]
+    assert [request.target_prefixes for request in engine.requests] == [[(7, 8)], (), ()]
 
 
 def test_what_the_review_returns_without_hypotheses_is_searched_once_more():
