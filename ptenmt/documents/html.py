@@ -12,7 +12,8 @@ from typing import Any
 from lxml import etree
 
 from ptenmt.documents.inline import (
-    TranslationUnit,
+    ElementText,
+    are_texts,
     boundary,
     check_tags,
     is_prose,
@@ -162,7 +163,7 @@ class Html:
         return written.replace("<wbr></wbr>", "<wbr>")
 
 
-class _HtmlUnit(TranslationUnit):
+class _HtmlUnit(ElementText):
     """Text and inline elements between two blocks.
 
     Args:
@@ -170,7 +171,7 @@ class _HtmlUnit(TranslationUnit):
         place: ``text``, if the unit begins in it, before its first child; ``tail``, if it follows it.
         nodes: The inline elements.
         roles: Of all elements; see ``_roles``.
-        taken: As of ``TranslationUnit``.
+        taken: As of ``InlineText``.
         has_boundaries: As of ``TaggedText``.
     """
 
@@ -251,8 +252,8 @@ class _HtmlUnit(TranslationUnit):
         for node in self._nodes:
             node.getparent().remove(node)
         container = self._element.makeelement("div")
-        self._write(container, self._spaced(spans))
-        self._append_text(container, self._after)
+        self._write_into(container, self._spaced(spans))
+        self._append_text(self._after)
         self._nodes = list(container)
         setattr(self._element, self._place, None)
         for node in reversed(self._nodes):
@@ -271,7 +272,7 @@ class _HtmlUnit(TranslationUnit):
             yield text, path
             end = text[-1:] or end
 
-    def _opened(self, element: _Element, *, is_first: bool) -> tuple[_Element, _Element]:
+    def _emptied(self, element: _Element, *, is_first: bool) -> tuple[_Element, _Element]:
         if not is_first:
             attributes = {name: value for name, value in element.attrib.items() if name != "id"}
             element = element.makeelement(element.tag, attributes)
@@ -280,7 +281,8 @@ class _HtmlUnit(TranslationUnit):
             element.text = None
         return element, element
 
-    def _append_text(self, parent: _Element, text: str) -> None:
+    def _append_text(self, text: str) -> None:
+        parent = self._opened[-1]
         last = next(parent.iterchildren(reversed=True), None)  # len() counts them all
         if last is None:
             parent.text = (parent.text or "") + xml_characters(text)
@@ -432,7 +434,11 @@ def _units(
         if child is not None and roles[child] not in ("block", "untranslated"):
             nodes.append(child)
             continue
-        if roles[block] != "untranslated":
+        if has_boundaries and _are_texts(getattr(begin, place), nodes, roles):
+            for node in nodes:
+                if roles[node] in ("inline", "box"):
+                    yield from _units(node, roles, taken, has_boundaries=has_boundaries)
+        elif roles[block] != "untranslated":
             unit = _HtmlUnit(begin, place, nodes, roles, taken, has_boundaries=has_boundaries)
             yield unit
             for box in unit.boxes():
@@ -440,3 +446,21 @@ def _units(
         if child is not None:
             yield from _units(child, roles, taken, has_boundaries=has_boundaries)
             begin, place, nodes = child, "tail", []
+
+
+def _are_texts(before: str | None, nodes: Sequence[_Element], roles: Mapping[_Element, str]) -> bool:
+    """Whether the inline elements between two blocks, or those in the only one, are texts of their own."""
+    gaps, elements = [before or ""], list[_Element]()
+    for node in nodes:
+        if roles[node] == "placeholder" and node.tag != "br":
+            return False
+        if roles[node] == "inline":
+            elements.append(node)
+            gaps.append("")
+        gaps[-1] += node.tail or ("\n" if node.tag == "br" else "")
+    if len(elements) == len(nodes) == 1 and not "".join(gaps).strip():
+        return _are_texts(elements[0].text, elements[0], roles)
+    if len(elements) < 2:
+        return False
+    texts = ((node.tag, "".join(node.itertext())) for node in elements)
+    return are_texts(list(texts), gaps)

@@ -159,6 +159,18 @@ def test_links_of_markdown_without_a_space_between_them_are_separate_texts() -> 
     )
 
 
+def test_elements_that_make_up_a_text_are_texts_of_their_own() -> None:
+    source = "[Início](/a) [Sobre nós](/b)\n[Contactos](/c) | **Ajuda**\n"
+    assert texts_of("a.md", source) == ["Início\nSobre nós\nContactos\nAjuda"]
+    assert upper_case("a.md", source) == ("[INÍCIO](/a) [SOBRE NÓS](/b)\n[CONTACTOS](/c) | **AJUDA**\n")
+    assert texts_of("a.md", "**[um](/a)  \n[dois](/b) [três](/c)**") == ["um\ndois\ntrês"]
+    assert texts_of("a.md", "**O gato** *bebe leite*") == ["O gato bebe leite"]
+    assert texts_of("a.md", "Veja [um](/a) [dois](/b)") == ["Veja um dois"]
+    json_source = '["<a>Um</a> <a>dois</a>", "<b>O</b> <i>gato</i>"]'
+    assert texts_of("a.json", json_source) == ["Um\ndois", "O gato"]
+    assert upper_case("a.json", json_source) == '["<a>UM</a> <a>DOIS</a>", "<b>O</b> <i>GATO</i>"]'
+
+
 def test_of_strings_line_ends_stay_and_none_is_added_between_elements() -> None:
     source = r'["<b>um</b>\n<i>dois</i><u>três</u>\nH<sub>2</sub><i>O</i>"]'
     assert texts_of("a.json", source) == ["um\ndois\ntrês\nH2O"]
