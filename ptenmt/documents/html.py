@@ -12,6 +12,7 @@ from typing import Any
 from lxml import etree
 
 from ptenmt.documents.inline import (
+    LINE_BREAK,
     ElementText,
     are_texts,
     boundary,
@@ -67,6 +68,13 @@ _EMPTY = re.compile(
 """An empty element with an end tag, or what may have something in it that looks like one."""
 _HAS_END_TAG = "ptenmt-has-end-tag"
 """The attribute with which such elements are parsed: to lxml they are the same as those without."""
+_CODE_BEGINS = {"<?": "?>", "<![CDATA[": "]]>"}
+"""What begins and ends code in HTML, of PHP for one, and text of XML; to browsers these are comments."""
+_CODE = re.compile("|".join(map(re.escape, _CODE_BEGINS)))
+_CODE_NAME = re.compile("(?:(?:<|&lt;)!--)?ptenmtcode([0-9]{1,6})q(?:--(?:>|&gt;))?")
+_TAG_SIGN = re.compile(r"<(?:title|textarea)\b[^<>]*>|<[A-Za-z/!]|>", re.IGNORECASE)
+"""Where comments cannot stand begins, or ends: a tag, or an element with nothing but text."""
+_BEFORE_HTML = re.compile(r"\s+|<!--ptenmtcode[0-9]+q-->")
 _PROLOG = re.compile(r"\s+|<\?.*?\?>|<!--.*?-->|<!doctype\b[^>\[]*>", re.IGNORECASE | re.DOTALL)
 """What precedes the root of XML. A document type with declarations is none: it is not well-formed."""
 _XHTML = "{http://www.w3.org/1999/xhtml}"
@@ -101,15 +109,18 @@ class Html:
     ) -> None:
         check_tags(source.count("<"), MAX_TAGS)
         is_xml = is_xhtml or roles is not None
+        self._codes, self._breaks = list[str](), list[str]()
+        if not is_xml:
+            source = self._without_code(xml_characters(source))
+            self._breaks = LINE_BREAK.findall(source)
+            source = LINE_BREAK.sub("<br>", source)
         self._is_xhtml = is_xhtml
+        begin = _end_of_all(_PROLOG if is_xml else _BEFORE_HTML, source)
+        self._prolog, source = source[:begin], source[begin:]
         self._is_page = not is_xml and _begins_page(source)
         self._method = "xml" if is_xml else "html"
-        self._prolog = ""
         if is_xml:
-            begin = _end_of_all(_PROLOG, source)
-            self._prolog = source[:begin]
-            content = source[begin:] if is_xhtml else _EMPTY.sub(_with_end_tag, source[begin:])
-            self.root = _parsed_xml(content)
+            self.root = _parsed_xml(source if is_xhtml else _EMPTY.sub(_with_end_tag, source))
         else:
             self.root = _parsed(source if self._is_page else f"<html><body>{source}")
         for node in self.root.iter(f"{_XHTML}*") if is_xhtml else ():
@@ -122,7 +133,7 @@ class Html:
             (element, name)
             for element in translated
             for name in _names(element)
-            if is_prose(element.get(name, ""))
+            if is_prose(_CODE_NAME.sub("", element.get(name, "")))
         ]
         self.texts = [unit.spans for unit in self._units]
         self.texts += [[(element.get(name), ())] for element, name in self._attributes]
@@ -138,10 +149,36 @@ class Html:
         for element, name in self._attributes:
             element.set(name, xml_characters(text_of(next(remaining))))
         if self._is_page:
-            return self._written(self.root.getroottree())
+            return self._as_typed(self._prolog + self._written(self.root.getroottree()))
         body = self.root[0]
         start = self._prolog + escape(body.text or "", quote=False)
-        return start + "".join(map(self._written, body))
+        return self._as_typed(start + "".join(map(self._written, body)))
+
+    def _without_code(self, source: str) -> str:
+        """The HTML with a comment in place of each piece of code, or, within a tag, a name."""
+        last_ends = {begin: source.rfind(end) for begin, end in _CODE_BEGINS.items()}
+        parts, end, is_in_tag, found = list[str](), 0, False, _CODE.search(source)
+        while found:
+            begin, after = found.span()
+            if begin < last_ends[found[0]] or source.startswith("php", after):
+                for sign in _TAG_SIGN.finditer(source, end, begin):
+                    is_in_tag = sign[0] != ">"
+                name = f"ptenmtcode{len(self._codes)}q"
+                parts += [source[end:begin], name if is_in_tag else f"<!--{name}-->"]
+                code_end = source.find(_CODE_BEGINS[found[0]], after)
+                after = end = len(source) if code_end < 0 else code_end + len(_CODE_BEGINS[found[0]])
+                self._codes.append(source[begin:end])
+            found = _CODE.search(source, after)
+        return "".join([*parts, source[end:]])
+
+    def _as_typed(self, written: str) -> str:
+        """The HTML with the source's code and its notation of line breaks."""
+        breaks = iter(self._breaks)
+        if len(LINE_BREAK.findall(written)) == len(self._breaks):
+            written = LINE_BREAK.sub(lambda _: next(breaks), written)
+        return _CODE_NAME.sub(
+            lambda name: self._codes[int(name[1])] if int(name[1]) < len(self._codes) else name[0], written
+        )
 
     def _name_language(self, translated: Iterable[_Element], sources: Collection[str], target: str) -> None:
         """Replace the language that the page, or an element of it, names."""

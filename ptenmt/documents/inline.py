@@ -15,6 +15,8 @@ from ptenmt.translation.markup import Elements, Fragment, num_shared, text_of
 
 MAX_TEXTS = 20_000
 """Texts of a document; even at one word each they would keep a server busy for minutes."""
+LINE_BREAK = re.compile(r"</?br\s*/?>", re.IGNORECASE)
+"""A line break of HTML, which plain texts have, too; browsers take an end tag for one."""
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _AMOUNT = re.compile(r"\d(?:,\d|\.\d{3}(?!\d))")
 _FILE_NAME = re.compile(r"\S*\w\.(?:[a-z]{3,4}|[a-z]{2,3}\d|js|md|py|gz|sh)")
@@ -59,8 +61,8 @@ def check_tags(count: int, limit: int) -> None:
 
 
 def xml_characters(text: str) -> str:
-    """A text without the characters that XML forbids."""
-    return _NOT_XML.sub("", text)
+    """A text without the characters that XML forbids; two of them are white space."""
+    return _NOT_XML.sub(lambda sign: " " if sign[0] in "\v\f" else "", text)
 
 
 def numbers_in_braces(root: Any) -> set[str]:

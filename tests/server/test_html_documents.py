@@ -305,3 +305,29 @@ def test_white_space_between_elements_that_are_texts_stays() -> None:
     source = "<nav>\n  <a>ler</a>\n  <a>mais</a> |\n  <b>abrir</b>\n</nav>"
     expected = source.replace("ler", "LER").replace("mais", "MAIS").replace("abrir", "ABRIR")
     assert upper_case(source) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "written"),
+    [
+        ("<p>um<br />dois</br>três<BR>4", "<p>UM<br />DOIS</br>TRÊS<BR>4</p>"),
+        ('<?php echo "olá"; $a->b ?><p>um</p>', '<?php echo "olá"; $a->b ?><p>UM</p>'),
+        ("<p>um <?= $x ?> e <![CDATA[Olá <b>]]></p>", "<p>UM <?= $x ?> E <![CDATA[Olá <b>]]></p>"),
+        ('<a href="<?= $a->b ?>" <?php c() ?>>um</a>', '<a href="<?= $a->b ?>" <?php c() ?>>UM</a>'),
+        ("<script>a = '</br>' + <?= $b->c ?>;</script>um", "<script>a = '</br>' + <?= $b->c ?>;</script>UM"),
+        ('<img alt="<?= $x ?>"><p>um</p><?php fim', '<img alt="<?= $x ?>"><p>UM</p><?php fim'),
+        ("<?php a(); ?>\n<!DOCTYPE html><p>um", "<?php a(); ?>\n<!DOCTYPE html>"),
+    ],
+)
+def test_code_and_line_breaks_stay_as_typed(source: str, written: str) -> None:
+    assert upper_case(source).startswith(written)
+
+
+def test_code_in_a_title_stays() -> None:
+    document = Html("<title>Olá <?= $x ?></title>")
+    assert document.with_texts(document.texts) == "<title>Olá <?= $x ?></title>"
+    assert texts_of("um ptenmtcode7q <? dois") == ["um ptenmtcode7q "]
+
+
+def test_a_vertical_tab_is_white_space() -> None:
+    assert texts_of("<p>um\vdois</p>") == ["um dois"]
