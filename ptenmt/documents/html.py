@@ -36,7 +36,7 @@ _UNTRANSLATED = {
     *("script", "style", "svg", "template", "textarea", "tt", "var", "xmp"),
     *("{http://www.w3.org/1998/Math/MathML}math", "{http://www.w3.org/2000/svg}svg"),
 }
-_BLOCKS = {
+BLOCKS = {
     *("address", "article", "aside", "base", "blockquote", "body", "caption", "center", "col", "colgroup"),
     *("dd", "details", "dialog", "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer"),
     *("form", "frame", "frameset", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header", "hgroup", "hr"),
@@ -447,7 +447,7 @@ def _roles(root: _Element, translated: Collection[_Element]) -> dict[_Element, s
             roles[node] = "point"
         elif node.tag == "br":
             roles[node] = "placeholder"
-        elif node.tag in _BLOCKS or any(roles[child] in ("block", "untranslated") for child in node):
+        elif node.tag in BLOCKS or any(roles[child] in ("block", "untranslated") for child in node):
             roles[node] = "block" if is_translated else "untranslated"
         elif is_translated:
             roles[node] = "inline"
