@@ -19,22 +19,17 @@ from starlette.datastructures import UploadFile
 from ptenmt.data.languages import foreign_languages, language_check
 from ptenmt.documents.inline import is_prose
 from ptenmt.errors import ConfigError
-from ptenmt.server.coalescing_engine import (
-    BusyError,
-    CoalescingEngine,
-    QueuedRequest,
-    SentenceQueue,
-)
-from ptenmt.server.limits import CLIENT_GONE, METRICS, Keys, Limits, Refusal, shutting_down
+from ptenmt.server.limits import CLIENT_GONE, METRICS, Keys, Limits, Places, Refusal, shutting_down
 from ptenmt.server.middleware import Metrics
 from ptenmt.server.models import Direction, Model, Models, Route
+from ptenmt.server.queue import CoalescingEngine, QueuedRequest, SentenceQueue
 from ptenmt.server.schemas import Detection, WithKey
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.markup import Fragment, move_markup, text_of
 from ptenmt.translation.safeguards.glossary import Glossary
 from ptenmt.translation.scoring import with_confidence as translations_with_confidence
 
-MAX_WITHOUT_KEY = 2
+MAX_WITHOUT_KEY = 4
 """Uploads at a time whose key is not in the header, where keys are required."""
 _DOCUMENT_SENTENCES = 64
 """How many sentences of a document may wait at a time: two full batches."""
@@ -117,10 +112,10 @@ class Service:
         glossaries: Mapping[str, Glossary] | None = None,
     ) -> None:
         self.models, self.limits, self.metrics, self.keys = models, limits, Metrics(), keys
-        self.documents = asyncio.Semaphore(limits.files)
+        self.documents = Places(limits.files, "translated")
         # Uploads whose key is known only once the form is read must not occupy the places of the others.
-        self.uploads = asyncio.Semaphore(limits.uploads)
-        self.uploads_without_key = asyncio.Semaphore(min(limits.uploads, MAX_WITHOUT_KEY))
+        self.uploads = Places(limits.uploads, "received")
+        self.uploads_without_key = Places(MAX_WITHOUT_KEY, "received")
         self._glossaries = dict(glossaries or {})
         self._queue = SentenceQueue(
             threads=threads,
@@ -151,17 +146,17 @@ class Service:
         """Call a function with the models in a worker thread; while the queue is full, refuse before.
 
         The sentences that it translates share batches with those of other requests. If the caller is
-        cancelled, those that still wait are dropped. For a document, a few sentences are queued at a time,
-        and a full queue is waited for.
+        cancelled, those that still wait are dropped. Of a document, a few sentences are queued at a time,
+        also in a full queue.
 
         Raises:
             Refusal: The queue is full, the server is shutting down, or ``work`` raised a ``ConfigError``.
         """
-        client = getattr(request.state, "key", "") or client_address(request)
-        queued = QueuedRequest(self._queue, _DOCUMENT_SENTENCES if is_document else None, client)
+        most = _DOCUMENT_SENTENCES if is_document else None
+        queued = QueuedRequest(self._queue, most, client_of(request))
 
         def in_turn() -> _Result:
-            with self._queue.turns:
+            with queued.turn:
                 return work(RequestModels(self.models, queued, self.metrics))
 
         try:
@@ -169,8 +164,6 @@ class Service:
                 # Here, since under overload the event loop competes with all threads.
                 self._queue.admit(queued)
             return await anyio.to_thread.run_sync(in_turn, abandon_on_cancel=True, limiter=self._limiter)
-        except BusyError as error:
-            raise Refusal(error.message, 503, retry_after=error.retry_after) from error
         except CancelledError as error:
             raise shutting_down() from error
         except ConfigError as error:
@@ -309,6 +302,11 @@ async def read_upload(request: Request, model: type[_Model], max_bytes: int) -> 
         if len(content) > max_bytes:
             raise Refusal(f"the document is larger than {max_bytes:,} bytes", 413)
         return _validated(form.multi_items(), model), file.filename, content
+
+
+def client_of(request: Request) -> str:
+    """Who has sent a request: the owner of its key, if that is known, else an address."""
+    return getattr(request.state, "key", "") or client_address(request)
 
 
 def client_address(request: Request) -> str:
