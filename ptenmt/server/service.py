@@ -5,7 +5,6 @@ import codecs
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from itertools import chain
 from typing import Annotated, Any, TypeVar
 from urllib.parse import parse_qsl
@@ -43,14 +42,14 @@ _Model = TypeVar("_Model", bound=BaseModel)
 class RequestModels:
     """One request's models; its sentences share batches with those of other requests."""
 
-    def __init__(self, models: Models, request: QueuedRequest, metrics: Metrics) -> None:
-        self._models, self._request, self._metrics = models, request, metrics
+    def __init__(self, request: QueuedRequest, metrics: Metrics) -> None:
+        self._request, self._metrics = request, metrics
         self._used: dict[Direction, Model] = {}
 
     def model(self, direction: Direction) -> Model:
         """The model of a direction, the same for the whole request."""
         if direction not in self._used:
-            self._used[direction] = self._models.get(direction)
+            self._used[direction] = direction.model
         return self._used[direction]
 
     def translator(self, direction: Direction) -> Translator:
@@ -124,8 +123,7 @@ class Service:
         )
         self.metrics.queue.set_function(lambda: self._queue.num_waiting)
         for direction in models.directions.values():
-            in_memory = self.metrics.model_bytes.labels(direction.name)
-            in_memory.set_function(partial(getattr, direction, "num_bytes"))
+            self.metrics.model_bytes.labels(direction.name).set_function(direction.num_bytes)
         # As many threads as requests, so that a request waits nowhere but in the queue, which has a limit.
         self._limiter = anyio.CapacityLimiter(limits.requests)
         self._document_threads = ThreadPoolExecutor(limits.files)
@@ -157,7 +155,7 @@ class Service:
 
         def in_turn() -> _Result:
             with queued.turn:
-                return work(RequestModels(self.models, queued, self.metrics))
+                return work(RequestModels(queued, self.metrics))
 
         try:
             if not is_document:
