@@ -43,7 +43,7 @@ WITH_OTHERS = {"urllib3": "requests", "h5py": "keras", "markdown_it": "rich"}
 LOADED = """
 import sys
 import ptenmt.cli.serve, ptenmt.cli.translate, ptenmt.server.app, ptenmt.server.process
-import ptenmt.translation.ctranslate2_engine, ptenmt.server.coalescing_engine
+import ptenmt.translation.ctranslate2_engine, ptenmt.server.queue
 print(*(module.__file__ for name, module in sys.modules.items() if name.split(".")[0] == "ptenmt"), sep="\\n")
 """
 
