@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from lxml import etree
 
 from ptenmt.documents.html import Html, check_bounds
-from ptenmt.documents.inline import check_tags, limited
+from ptenmt.documents.inline import are_texts, check_tags, limited
 from ptenmt.errors import DocumentError
 from ptenmt.translation.markup import Fragment
 
@@ -151,6 +151,11 @@ def _odt_roles(root: Any) -> dict[Any, str]:
         else:
             is_field = node.tag.startswith(_T) and any(map(str.strip, node.itertext()))
             roles[node] = "placeholder" if is_field else "point"
+    for paragraph in root.iter(*_PARAGRAPHS):
+        links = [("a", "".join(node.itertext())) for node in paragraph if node.tag == f"{_T}a"]
+        gaps = [paragraph.text or "", *(node.tail or "" for node in paragraph)]
+        if len(links) == len(paragraph) and are_texts(links, gaps):
+            roles.update((node, roles[paragraph]) for node in paragraph)
     return roles
 
 

@@ -12,7 +12,9 @@ from typing import Any
 from lxml import etree
 
 from ptenmt.documents.inline import (
-    TranslationUnit,
+    LINE_BREAK,
+    ElementText,
+    are_texts,
     boundary,
     check_tags,
     is_prose,
@@ -34,7 +36,7 @@ _UNTRANSLATED = {
     *("script", "style", "svg", "template", "textarea", "tt", "var", "xmp"),
     *("{http://www.w3.org/1998/Math/MathML}math", "{http://www.w3.org/2000/svg}svg"),
 }
-_BLOCKS = {
+BLOCKS = {
     *("address", "article", "aside", "base", "blockquote", "body", "caption", "center", "col", "colgroup"),
     *("dd", "details", "dialog", "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer"),
     *("form", "frame", "frameset", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header", "hgroup", "hr"),
@@ -66,6 +68,13 @@ _EMPTY = re.compile(
 """An empty element with an end tag, or what may have something in it that looks like one."""
 _HAS_END_TAG = "ptenmt-has-end-tag"
 """The attribute with which such elements are parsed: to lxml they are the same as those without."""
+_CODE_BEGINS = {"<?": "?>", "<![CDATA[": "]]>"}
+"""What begins and ends code in HTML, of PHP for one, and text of XML; to browsers these are comments."""
+_CODE = re.compile("|".join(map(re.escape, _CODE_BEGINS)))
+_CODE_NAME = re.compile("(?:(?:<|&lt;)!--)?ptenmtcode([0-9]{1,6})q(?:--(?:>|&gt;))?")
+_TAG_SIGN = re.compile(r"<(?:title|textarea)\b[^<>]*>|<[A-Za-z/!]|>", re.IGNORECASE)
+"""Where comments cannot stand begins, or ends: a tag, or an element with nothing but text."""
+_BEFORE_HTML = re.compile(r"\s+|<!--ptenmtcode[0-9]+q-->")
 _PROLOG = re.compile(r"\s+|<\?.*?\?>|<!--.*?-->|<!doctype\b[^>\[]*>", re.IGNORECASE | re.DOTALL)
 """What precedes the root of XML. A document type with declarations is none: it is not well-formed."""
 _XHTML = "{http://www.w3.org/1999/xhtml}"
@@ -100,15 +109,18 @@ class Html:
     ) -> None:
         check_tags(source.count("<"), MAX_TAGS)
         is_xml = is_xhtml or roles is not None
+        self._codes, self._breaks = list[str](), list[str]()
+        if not is_xml:
+            source = self._without_code(xml_characters(source))
+            self._breaks = LINE_BREAK.findall(source)
+            source = LINE_BREAK.sub("<br>", source)
         self._is_xhtml = is_xhtml
+        begin = _end_of_all(_PROLOG if is_xml else _BEFORE_HTML, source)
+        self._prolog, source = source[:begin], source[begin:]
         self._is_page = not is_xml and _begins_page(source)
         self._method = "xml" if is_xml else "html"
-        self._prolog = ""
         if is_xml:
-            begin = _end_of_all(_PROLOG, source)
-            self._prolog = source[:begin]
-            content = source[begin:] if is_xhtml else _EMPTY.sub(_with_end_tag, source[begin:])
-            self.root = _parsed_xml(content)
+            self.root = _parsed_xml(source if is_xhtml else _EMPTY.sub(_with_end_tag, source))
         else:
             self.root = _parsed(source if self._is_page else f"<html><body>{source}")
         for node in self.root.iter(f"{_XHTML}*") if is_xhtml else ():
@@ -121,7 +133,7 @@ class Html:
             (element, name)
             for element in translated
             for name in _names(element)
-            if is_prose(element.get(name, ""))
+            if is_prose(_CODE_NAME.sub("", element.get(name, "")))
         ]
         self.texts = [unit.spans for unit in self._units]
         self.texts += [[(element.get(name), ())] for element, name in self._attributes]
@@ -137,10 +149,36 @@ class Html:
         for element, name in self._attributes:
             element.set(name, xml_characters(text_of(next(remaining))))
         if self._is_page:
-            return self._written(self.root.getroottree())
+            return self._as_typed(self._prolog + self._written(self.root.getroottree()))
         body = self.root[0]
         start = self._prolog + escape(body.text or "", quote=False)
-        return start + "".join(map(self._written, body))
+        return self._as_typed(start + "".join(map(self._written, body)))
+
+    def _without_code(self, source: str) -> str:
+        """The HTML with a comment in place of each piece of code, or, within a tag, a name."""
+        last_ends = {begin: source.rfind(end) for begin, end in _CODE_BEGINS.items()}
+        parts, end, is_in_tag, found = list[str](), 0, False, _CODE.search(source)
+        while found:
+            begin, after = found.span()
+            if begin < last_ends[found[0]] or source.startswith("php", after):
+                for sign in _TAG_SIGN.finditer(source, end, begin):
+                    is_in_tag = sign[0] != ">"
+                name = f"ptenmtcode{len(self._codes)}q"
+                parts += [source[end:begin], name if is_in_tag else f"<!--{name}-->"]
+                code_end = source.find(_CODE_BEGINS[found[0]], after)
+                after = end = len(source) if code_end < 0 else code_end + len(_CODE_BEGINS[found[0]])
+                self._codes.append(source[begin:end])
+            found = _CODE.search(source, after)
+        return "".join([*parts, source[end:]])
+
+    def _as_typed(self, written: str) -> str:
+        """The HTML with the source's code and its notation of line breaks."""
+        breaks = iter(self._breaks)
+        if len(LINE_BREAK.findall(written)) == len(self._breaks):
+            written = LINE_BREAK.sub(lambda _: next(breaks), written)
+        return _CODE_NAME.sub(
+            lambda name: self._codes[int(name[1])] if int(name[1]) < len(self._codes) else name[0], written
+        )
 
     def _name_language(self, translated: Iterable[_Element], sources: Collection[str], target: str) -> None:
         """Replace the language that the page, or an element of it, names."""
@@ -162,7 +200,7 @@ class Html:
         return written.replace("<wbr></wbr>", "<wbr>")
 
 
-class _HtmlUnit(TranslationUnit):
+class _HtmlUnit(ElementText):
     """Text and inline elements between two blocks.
 
     Args:
@@ -170,7 +208,7 @@ class _HtmlUnit(TranslationUnit):
         place: ``text``, if the unit begins in it, before its first child; ``tail``, if it follows it.
         nodes: The inline elements.
         roles: Of all elements; see ``_roles``.
-        taken: As of ``TranslationUnit``.
+        taken: As of ``InlineText``.
         has_boundaries: As of ``TaggedText``.
     """
 
@@ -251,8 +289,8 @@ class _HtmlUnit(TranslationUnit):
         for node in self._nodes:
             node.getparent().remove(node)
         container = self._element.makeelement("div")
-        self._write(container, self._spaced(spans))
-        self._append_text(container, self._after)
+        self._write_into(container, self._spaced(spans))
+        self._append_text(self._after)
         self._nodes = list(container)
         setattr(self._element, self._place, None)
         for node in reversed(self._nodes):
@@ -271,7 +309,7 @@ class _HtmlUnit(TranslationUnit):
             yield text, path
             end = text[-1:] or end
 
-    def _opened(self, element: _Element, *, is_first: bool) -> tuple[_Element, _Element]:
+    def _emptied(self, element: _Element, *, is_first: bool) -> tuple[_Element, _Element]:
         if not is_first:
             attributes = {name: value for name, value in element.attrib.items() if name != "id"}
             element = element.makeelement(element.tag, attributes)
@@ -280,7 +318,8 @@ class _HtmlUnit(TranslationUnit):
             element.text = None
         return element, element
 
-    def _append_text(self, parent: _Element, text: str) -> None:
+    def _append_text(self, text: str) -> None:
+        parent = self._opened[-1]
         last = next(parent.iterchildren(reversed=True), None)  # len() counts them all
         if last is None:
             parent.text = (parent.text or "") + xml_characters(text)
@@ -408,7 +447,7 @@ def _roles(root: _Element, translated: Collection[_Element]) -> dict[_Element, s
             roles[node] = "point"
         elif node.tag == "br":
             roles[node] = "placeholder"
-        elif node.tag in _BLOCKS or any(roles[child] in ("block", "untranslated") for child in node):
+        elif node.tag in BLOCKS or any(roles[child] in ("block", "untranslated") for child in node):
             roles[node] = "block" if is_translated else "untranslated"
         elif is_translated:
             roles[node] = "inline"
@@ -432,7 +471,11 @@ def _units(
         if child is not None and roles[child] not in ("block", "untranslated"):
             nodes.append(child)
             continue
-        if roles[block] != "untranslated":
+        if has_boundaries and _are_texts(getattr(begin, place), nodes, roles):
+            for node in nodes:
+                if roles[node] in ("inline", "box"):
+                    yield from _units(node, roles, taken, has_boundaries=has_boundaries)
+        elif roles[block] != "untranslated":
             unit = _HtmlUnit(begin, place, nodes, roles, taken, has_boundaries=has_boundaries)
             yield unit
             for box in unit.boxes():
@@ -440,3 +483,21 @@ def _units(
         if child is not None:
             yield from _units(child, roles, taken, has_boundaries=has_boundaries)
             begin, place, nodes = child, "tail", []
+
+
+def _are_texts(before: str | None, nodes: Sequence[_Element], roles: Mapping[_Element, str]) -> bool:
+    """Whether the inline elements between two blocks, or those in the only one, are texts of their own."""
+    gaps, elements = [before or ""], list[_Element]()
+    for node in nodes:
+        if roles[node] == "placeholder" and node.tag != "br":
+            return False
+        if roles[node] == "inline":
+            elements.append(node)
+            gaps.append("")
+        gaps[-1] += node.tail or ("\n" if node.tag == "br" else "")
+    if len(elements) == len(nodes) == 1 and not "".join(gaps).strip():
+        return _are_texts(elements[0].text, elements[0], roles)
+    if len(elements) < 2:
+        return False
+    texts = ((node.tag, "".join(node.itertext())) for node in elements)
+    return are_texts(list(texts), gaps)

@@ -1,34 +1,65 @@
 """Markdown: prose is translated in the places where markdown-it-py finds it, and all else stays.
 
-Code, HTML blocks, front matter, definitions, URLs and blocks of other dialects are not touched;
-neither is how a paragraph is quoted, indented and divided into lines, or a table into cells.
+Of front matter titles and descriptions are translated, of HTML blocks the text. Code, the definitions of
+links, URLs and blocks of other dialects are not touched; neither is how a paragraph is quoted, indented and
+divided into lines, or a table into cells.
 """
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
+from html import escape, unescape
 from itertools import accumulate, chain, pairwise, starmap
 from typing import Any
 
-from markdown_it import MarkdownIt, rules_inline
+from markdown_it import MarkdownIt, rules_block, rules_inline
+from yaml import YAMLError
 
-from ptenmt.documents.inline import PLACEHOLDER, POINT, TaggedText, check_tags, html_tag, limited
-from ptenmt.documents.text import Parsed, TextFile, wrapped
+from ptenmt.documents.html import BLOCKS
+from ptenmt.documents.inline import (
+    LINE_BREAK,
+    PLACEHOLDER,
+    POINT,
+    TaggedText,
+    check_tags,
+    html_tag,
+    limited,
+)
+from ptenmt.documents.strings import yaml_values
+from ptenmt.documents.text import Parsed, TextFile, Unit, tagged, wrapped
 from ptenmt.errors import DocumentError
 from ptenmt.translation.markup import Fragment, text_of
 
 MAX_CHARACTERS = 2_000_000
 MAX_TAGS = 50_000
 """Characters that could be syntax of a paragraph, line ends included."""
-_DIALECT = re.compile(r"^(?:!!!|\?\?\?|:::|\$\$|: )", re.MULTILINE)
-"""Begins a line of an admonition, a container, a formula or a definition list, which CommonMark has not."""
+_DIALECT = re.compile(r"^(?:!!!|\?\?\?|:::|\$\$)", re.MULTILINE)
+"""Begins a line of an admonition, a container or a formula, which CommonMark has not."""
+_DEFINITION = re.compile(r"\[\^[^\]\s]{1,99}\]:\s|[:~] ")
+"""Begins a footnote or the definition of a term, which CommonMark has not, either."""
+_VALUES = {
+    *("title", "subtitle", "description", "summary", "excerpt", "caption", "lead", "abstract", "alt"),
+    *("título", "titulo", "subtítulo", "subtitulo", "descrição", "descricao", "resumo", "legenda"),
+}
+"""The keys of front matter whose values are prose."""
 
-_FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?:.*\n)*?\1[ \t]*(?:\r?\n|\Z)")
+_FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n((?:.*\n)*?)\1[ \t]*(?:\r?\n|\Z)")
 _LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
-_PREFIX = re.compile(r"\[\^[^\]\s]{1,99}\]:\s+|\[[ xX]\]\s+|\[![A-Z]+\](?:\n|$)")
-"""A footnote's label, a task's check box, or an alert's type: extensions that most renderers know."""
-_FOOTNOTE = re.compile(r"(\[\^[^\]\s]{1,99}\])")
+_PREFIX = re.compile(r"\[\^[^\]\s]{1,99}\]:\s+|[:~] +|\[[ xX]\]\s+|\[![A-Z]+\](?:\n|$)")
+"""A footnote's label, a definition's sign, a task's check box, or an alert's type: extensions that most
+renderers know."""
+_POINT = re.compile(r"(\[\^[^\]\s]{1,99}\]| ?(?<![\w:]):(?:[+-]1|\d*[a-z][a-z\d_+-]*):(?![\w:]))")
+"""A footnote, or the short name of an emoji."""
+_HTML_END = re.compile(rf"(?:</?(?:{'|'.join(BLOCKS)})\b[^<>]*>|{LINE_BREAK.pattern})", re.IGNORECASE)
+"""Where a text of an HTML block begins or ends."""
+_HTML_KEPT = re.compile(
+    r"<(?:!|\?|(?:code|iframe|kbd|math|pre|samp|script|style|svg|template|textarea|var)\b)|\b(?:no)?translate\b",
+    re.IGNORECASE,
+)
+"""What HTML blocks that stay have in them."""
+_TAG = r"</?[A-Za-z][^<>]*>"
 _UNBROKEN = re.compile(r"`[^`]*`|\]\([^()]*\)")
 _SYNTAX = re.compile(r"[\\`*_\[\]<>~]")
 _BLOCK = re.compile(r"(?:\d{1,9}(?=[.)](?:\s|$)))?([.)](?=\s|$)|[-+*=]+(?=\s|$)|#{1,6}(?=\s|$)|>)")
@@ -38,6 +69,7 @@ _TITLE = re.compile(
 )
 """The title at the end of a link's or an image's syntax."""
 _Token = Any
+_Inline = tuple[_Token, list[tuple[int, int]], list[str]]
 
 
 def markdown(source: str) -> Parsed:
@@ -55,7 +87,7 @@ class _Markdown:
         inline = list(_inline(source))
         attributes = chain.from_iterable(starmap(partial(_attributes, source), inline))
         self._attributes = TextFile(source, attributes)
-        self._prose = TextFile(source, starmap(_paragraph, inline))
+        self._prose = TextFile(source, _prose(source, inline))
         self.texts = limited([*self._prose.texts, *self._attributes.texts])
 
     def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> str:
@@ -63,21 +95,53 @@ class _Markdown:
         prose, num_prose = self._prose, len(self._prose.texts)
         if num_prose < len(texts):
             source = self._attributes.with_texts(texts[num_prose:])
-            prose = TextFile(source, starmap(_paragraph, _inline(source)))
+            prose = TextFile(source, _prose(source, _inline(source)))
             if prose.texts != self._prose.texts:  # a sign closed what an unpaired one before it had begun
                 prose = self._prose
         return prose.with_texts(texts[:num_prose])
 
 
-def _inline(source: str) -> Iterator[tuple[_Token, list[tuple[int, int]], list[str]]]:
-    """The token of each paragraph, heading and cell, where its lines begin and end, and what is between."""
+def _prose(source: str, inline: Iterable[_Inline]) -> list[tuple[int, int, Unit]]:
+    """The prose of front matter, paragraphs, headings, cells and HTML blocks, in order."""
+    found: list[tuple[int, int, Unit]] = []
+    if (front_matter := _FRONT_MATTER.match(source)) and front_matter[1] == "---":
+        with suppress(YAMLError):
+            begin = front_matter.start(2)
+            values = [value for value in yaml_values(front_matter[2]) if value[0].lower() in _VALUES]
+            found += [(begin + first, begin + last, value) for _, first, last, value in values]
+    for token, ranges, breaks in inline:
+        if token.type == "html_block":
+            found += _html_texts(source, ranges[0][0], ranges[-1][1])
+        else:
+            kind = _Cell if "is_cell" in token.meta else _Paragraph
+            found.append((ranges[0][0], ranges[-1][1], kind(token, breaks)))
+    return found
+
+
+def _html_texts(source: str, begin: int, end: int) -> Iterator[tuple[int, int, Unit]]:
+    """The texts of an HTML block."""
+    ends = [(begin, begin), *(tag.span() for tag in _HTML_END.finditer(source, begin, end)), (end, end)]
+    for (_, first), (last, _) in pairwise(ends):
+        if text := source[first:last].strip():
+            first = source.index(text, first)
+            yield first, first + len(text), _HtmlText(text)
+
+
+def _inline(source: str) -> Iterator[_Inline]:
+    """The token of each paragraph, heading, cell and HTML block, where its lines are, and what is between."""
     front_matter = _FRONT_MATTER.match(source)
     begin = front_matter.end() if front_matter else 0
     lines = [line.span(1) for line in _LINE.finditer(source, begin)]
     parent, cell_end = "", 0
     tokens: list[_Token] = _parser().parse(source[begin:])
     for token in tokens:
-        if token.type != "inline":
+        if token.type == "html_block" and not _HTML_KEPT.search(token.content):
+            ranges = lines[token.map[0] : token.map[0] + token.content.rstrip("\n").count("\n") + 1]
+            if [source[slice(*line)].strip() for line in ranges] == list(
+                map(str.strip, token.content.rstrip("\n").split("\n"))
+            ):
+                yield token, ranges, []
+        elif token.type != "inline":
             parent = token.type
         elif parent in ("paragraph_open", "heading_open") and not _DIALECT.search(token.content):
             ranges, first = list[tuple[int, int]](), token.map[0]
@@ -98,17 +162,12 @@ def _inline(source: str) -> Iterator[tuple[_Token, list[tuple[int, int]], list[s
                 yield token, [(place, cell_end)], []
 
 
-def _paragraph(
-    token: _Token, ranges: Sequence[tuple[int, int]], breaks: Sequence[str]
-) -> tuple[int, int, "_Paragraph"]:
-    kind = _Cell if "is_cell" in token.meta else _Paragraph
-    return ranges[0][0], ranges[-1][1], kind(token, breaks)
-
-
 def _attributes(
     source: str, token: _Token, ranges: Sequence[tuple[int, int]], _breaks: Sequence[str]
 ) -> Iterator[tuple[int, int, "_Attribute"]]:
     """The descriptions of images, and the titles of images and links; not those on several lines."""
+    if token.type == "html_block":
+        return
     lines = token.content.split("\n")
     line_begins = list(accumulate((len(line) + 1 for line in lines), initial=0))
     for begin, attribute in _attributes_of(token):
@@ -169,6 +228,23 @@ class _Attribute:
         return self._before + escaped + self._after
 
 
+class _HtmlText:
+    """A text of an HTML block."""
+
+    def __init__(self, source: str) -> None:
+        lines = source.splitlines()
+        self._num_lines = len(lines)
+        self._line_end = source[len(lines[0]) : source.index(lines[1].lstrip())] if len(lines) > 1 else ""
+        pieces = tagged(" ".join(map(str.strip, lines)), _TAG, html_tag)
+        self._text = TaggedText((part if name else unescape(part), name) for part, name in pieces)
+        self.spans = self._text.spans
+
+    def written(self, spans: Sequence[Fragment]) -> str:
+        """The text with another one, on as many lines, if possible."""
+        text = self._text.written(spans, partial(escape, quote=False))
+        return self._line_end.join(wrapped(text, self._num_lines, re.compile(_TAG)))
+
+
 class _Paragraph:
     """A paragraph, or a heading.
 
@@ -189,6 +265,9 @@ class _Paragraph:
         self._literal = set[str]()
         """Characters that stand in the text without being syntax, though they could be."""
         self._text = TaggedText(self._pieces(token.content, token.children))
+        self._literal.difference_update(
+            child.content for child in token.children if child.type == "text_special"
+        )
         self.spans = self._text.spans
 
     def _pieces(self, content: str, children: Sequence[_Token]) -> Iterator[tuple[str, str | None]]:
@@ -216,7 +295,7 @@ class _Paragraph:
         yield from self._text_pieces(content[end:])
 
     def _text_pieces(self, text: str) -> Iterator[tuple[str, str | None]]:
-        for at, part in enumerate(_FOOTNOTE.split(text)):
+        for at, part in enumerate(_POINT.split(text)):
             self._literal.update(() if at % 2 else _SYNTAX.findall(part))
             yield part, POINT if at % 2 else None
 
@@ -294,9 +373,17 @@ def _parser() -> MarkdownIt:
         "autolink": rules_inline.autolink,
         "html_inline": rules_inline.html_inline,
     }
+    parser.block.ruler.before("reference", "definition", _definition, {"alt": ["paragraph", "reference"]})
     for name, rule in rules.items():
         parser.inline.ruler.at(name, partial(_with_ranges, rule))
     return parser
+
+
+def _definition(state: Any, line: int, last_line: int, silent: bool) -> bool:
+    """Take a footnote, or the definition of a term, for a paragraph, which ends the one before it."""
+    begin = state.bMarks[line] + state.tShift[line]
+    is_definition = not state.is_code_block(line) and _DEFINITION.match(state.src, begin)
+    return bool(is_definition) and (silent or rules_block.paragraph(state, line, last_line, silent))
 
 
 def _with_ranges(rule: Callable[[Any, bool], bool], state: Any, silent: bool) -> bool:

@@ -19,7 +19,8 @@ from lxml import etree
 
 from ptenmt.documents.archive import MAX_TAGS, packed, unpacked, unreadable
 from ptenmt.documents.inline import (
-    TranslationUnit,
+    ElementText,
+    are_texts,
     check_tags,
     is_prose,
     is_translated,
@@ -56,6 +57,7 @@ _RANGES = {f"{_W}{name}{end}" for name in ("bookmark", "commentRange", "perm") f
 _DROPPED = f"{_W}proofErr"
 _CONTROL = f"{_W}sdt"
 _WRAPPERS = {_CONTROL, *(f"{_W}{name}" for name in ("hyperlink", "ins", "moveTo", "smartTag"))}
+_HYPERLINK, _CLICK = f"{_W}hyperlink", f"{_A}hlinkClick"
 _DELETED = {f"{_W}del", f"{_W}moveFrom"}
 _POINTS = {
     *(f"{_W}{name}" for name in ("footnoteReference", "endnoteReference", "commentReference")),
@@ -133,13 +135,13 @@ def _translated_roots(document: Any) -> Iterator[_Element]:
             yield root
 
 
-class _RunUnit(TranslationUnit):
+class _RunUnit(ElementText):
     """Consecutive inline elements of a paragraph.
 
     Args:
         nodes: The elements.
         roles: Of them and of those inside; see ``_roles``.
-        taken: As of ``TranslationUnit``.
+        taken: As of ``InlineText``.
     """
 
     def __init__(self, nodes: list[_Element], roles: Mapping[_Element, str], taken: Collection[str]) -> None:
@@ -193,7 +195,7 @@ class _RunUnit(TranslationUnit):
             parent.remove(node)
         if None in self._default:
             self._default[container] = self._default[None]
-        self._write(container, self._with_formatted_blanks(self._with_ranges(spans)))
+        self._write_into(container, self._with_formatted_blanks(self._with_ranges(spans)))
         for node in list(container):
             if following is None:
                 parent.append(node)
@@ -226,7 +228,7 @@ class _RunUnit(TranslationUnit):
                     ordered[at], ordered[ends[key]] = spans[ends[key]], spans[at]
         return ordered
 
-    def _opened(self, element: _Element, *, is_first: bool) -> tuple[_Element, _Element]:
+    def _emptied(self, element: _Element, *, is_first: bool) -> tuple[_Element, _Element]:
         role, default = self._roles[element], self._default.get(element)
         if role == "text":
             element = _run_like(element)
@@ -241,7 +243,8 @@ class _RunUnit(TranslationUnit):
             self._default[contents] = default
         return element, contents
 
-    def _append_text(self, parent: _Element, text: str) -> None:
+    def _append_text(self, text: str) -> None:
+        parent = self._opened[-1]
         if not text:
             return
         if parent.tag not in _RUNS:
@@ -333,14 +336,32 @@ def _units(container: _Element, roles: Mapping[_Element, str], taken: Collection
         if child is not None and roles.get(child, "break") != "break":
             nodes.append(child)
             continue
-        if nodes:
-            unit = _RunUnit(nodes, roles, taken)
+        for text in _separated(nodes, roles):
+            unit = _RunUnit(text, roles, taken)
             yield unit
             for point in unit.points():
                 yield from _units(point, roles, taken)
-            nodes = []
+        nodes = []
         if child is not None:
             yield from _units(child, roles, taken)
+
+
+def _separated(nodes: list[_Element], roles: Mapping[_Element, str]) -> list[list[_Element]]:
+    """Consecutive inline elements as one text, or the hyperlinks that are texts of their own."""
+    links, gaps = list[_Element](), [""]
+    for node in nodes:
+        is_link = (
+            node.tag == _HYPERLINK or next(node.iterchildren(*_PROPERTIES), node).find(_CLICK) is not None
+        )
+        if is_link:
+            links.append(node)
+            gaps.append("")
+        elif roles[node] != "dropped":
+            gaps[-1] += "".join(text.text or "" for text in node.iter(*_TEXTS))
+    texts = [("a", "".join(text.text or "" for text in node.iter(*_TEXTS))) for node in links]
+    if all(gaps[1:-1]) and are_texts(texts, gaps):
+        return [[link] for link in links]
+    return [nodes] if nodes else []
 
 
 def _contents_of(element: _Element) -> _Element:

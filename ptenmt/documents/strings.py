@@ -201,13 +201,15 @@ def yaml_strings(source: str) -> TextFile:
         raise DocumentError(f"the YAML has more than {MAX_YAML_CHARACTERS:,} characters", is_too_large=True)
     check_tags(source.count("<"), MAX_TAGS)
     try:
-        return TextFile(source, _yaml_ranges(source))
+        return TextFile(source, (value[1:] for value in yaml_values(source)))
     except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
         raise DocumentError(f"the file is not YAML: {reason}") from error
 
 
-def _yaml_ranges(source: str) -> Iterator[tuple[int, int, _String]]:
+def yaml_values(source: str) -> Iterator[tuple[str, int, int, _String]]:
+    """The strings of YAML but keys, each after the last key, and where it begins and ends."""
+    key = ""
     places = ["item"]  # of what comes next in each collection: item, key, value, or hidden in a key
     for event in _yaml_events(source):
         kind = type(event)
@@ -225,7 +227,9 @@ def _yaml_ranges(source: str) -> Iterator[tuple[int, int, _String]]:
         elif place in ("item", "value") and _is_yaml_string(event):
             end = event.end_mark.index
             written = re.sub(r"^(?:[&!]\S*\s+)*", "", source[event.start_mark.index : end])  # anchor, tag
-            yield end - len(written), end, _String(event.value, partial(_yaml_scalar, event, written))
+            yield key, end - len(written), end, _String(event.value, partial(_yaml_scalar, event, written))
+        elif place == "key" and isinstance(event, yaml.ScalarEvent):
+            key = event.value
 
 
 def _yaml_events(source: str) -> Any:

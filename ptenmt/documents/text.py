@@ -4,12 +4,12 @@ import re
 import textwrap
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from typing import Protocol
 
 import srt
 
-from ptenmt.documents.inline import TaggedText, check_tags, is_translated, limited
+from ptenmt.documents.inline import LINE_BREAK, TaggedText, check_tags, is_translated, limited
 from ptenmt.errors import DocumentError
 from ptenmt.translation.markup import Fragment, text_of
 
@@ -29,7 +29,9 @@ _DASH = re.compile(
 _SOUND = re.compile(r"\s*(?:\[[^\[\]]+\]|\([^()]+\))\s*")
 """A line that describes a sound."""
 _KEPT = re.compile(rf"( {_DASH.pattern} | {_TAG} )", re.VERBOSE)
-_LINE = re.compile(r"[^\r\n]+")
+_LINE_END = re.compile(rf"[\r\n\v\f\x85\u2028\u2029]|{LINE_BREAK.pattern}", re.IGNORECASE)
+_SUBTITLE_END = re.compile(rf"\r\n|\r|\n|\\N|{LINE_BREAK.pattern}|(?=<v\b)", re.IGNORECASE)
+"""The end of a line; other subtitles than these have further signs for it. Each voice has a line."""
 _NO_BREAK = "\ue000"
 _NO_TAG = str.maketrans("<>{}", "‹›()")
 
@@ -79,14 +81,22 @@ class TextFile:
 
 def plain_text(source: str) -> TextFile:
     """Plain text: each line with something to translate is a text; line ends and blank lines stay."""
-    lines = (line for line in _LINE.finditer(source) if is_translated(line[0]))
-    return TextFile(source, ((*line.span(), TaggedText([(line[0], None)])) for line in lines))
+    lines = _lines(source, _LINE_END, 0, len(source))
+    return TextFile(source, ((*line, TaggedText([(source[slice(*line)], None)])) for line in lines))
+
+
+def _lines(source: str, line_end: re.Pattern[str], begin: int, end: int) -> Iterator[tuple[int, int]]:
+    """Where the lines of a part of a file begin and end, without blank ones and white space at their ends."""
+    ends = (found.span() for found in line_end.finditer(source, begin, end))
+    for (_, first), (last, _) in pairwise([(begin, begin), *ends, (end, end)]):
+        if line := source[first:last].rstrip():
+            yield first, first + len(line)
 
 
 class _Turn:
     """The lines of one speaker in a subtitle, or all of its lines if it is no dialogue."""
 
-    def __init__(self, lines: Sequence[str], line_end: str = "\n") -> None:
+    def __init__(self, lines: Sequence[str], line_end: str) -> None:
         self._num_lines, self._line_end = len(lines), line_end
         text = " ".join(lines)
         dash = _DASH.match(text)
@@ -156,8 +166,7 @@ def _normalized(source: str) -> str:
 
 
 def _cue(content: str) -> TextFile:
-    lines = [line.span() for line in _LINE.finditer(content)]
-    return TextFile(content, _turns(content, lines))
+    return TextFile(content, _turns(content, 0, len(content)))
 
 
 def web_vtt(source: str) -> TextFile:
@@ -168,40 +177,41 @@ def web_vtt(source: str) -> TextFile:
     _check_size(source)
     if not re.match(r"WEBVTT(?![^\s])", source):
         raise DocumentError("the file has no WebVTT subtitles: its first line is not WEBVTT")
-    cues: list[list[tuple[int, int]]] = []
+    cues: list[tuple[int, int]] = []
     is_spoken = False
     for line in re.finditer(r"[^\r\n]*(?:\r\n|\r|\n|\Z)", source):
         if "-->" in line[0]:
-            cues.append([])
+            cues.append((line.end(), line.end()))
             is_spoken = True
         elif not line[0].strip():
             is_spoken = False
         elif is_spoken:
-            cues[-1].append((line.start(), line.start() + len(line[0].rstrip("\r\n"))))
-    return TextFile(source, chain.from_iterable(_turns(source, lines) for lines in cues))
+            cues[-1] = (cues[-1][0], line.end())
+    return TextFile(source, chain.from_iterable(_turns(source, *cue) for cue in cues))
 
 
-def _turns(source: str, lines: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, _Turn]]:
-    """A dialogue's lines by speaker: each begins with a dash, but perhaps the first. Takes and gives ranges.
+def _turns(source: str, begin: int, end: int) -> Iterator[tuple[int, int, _Turn]]:
+    """A cue's lines by speaker: each begins with a dash, but perhaps the first, or with a voice's tag.
 
     A dash before a word in lower case or a number may also stand within a sentence.
     """
     turns: list[list[tuple[int, int]]] = []
     is_dialogue = False
     is_after_sound: re.Match[str] | None = None
-    line_end = "\r\n" if "\r\n" in source else "\n"
-    for line in lines:
+    for line in _lines(source, _SUBTITLE_END, begin, end):
         text = source[slice(*line)]
         dash = _DASH.match(text)
         if dash and not is_dialogue:
             first = text[dash.end() : dash.end() + 1]
             is_dialogue = not turns or not (first.islower() or first.isdigit())
         is_sound = _SOUND.fullmatch(text)
-        if not turns or (is_dialogue and dash) or is_sound or is_after_sound:
+        is_voice = text[:2].lower() == "<v"
+        if not turns or (is_dialogue and dash) or is_voice or is_sound or is_after_sound:
             turns.append([])
         is_after_sound = is_sound
         turns[-1].append(line)
     for turn in turns:
+        line_end = source[turn[0][1] : turn[1][0]] if len(turn) > 1 else ""
         yield turn[0][0], turn[-1][1], _Turn([source[slice(*line)] for line in turn], line_end)
 
 

@@ -35,7 +35,7 @@ def translated(name: str, source: str, *texts: str) -> str:
 
 
 KEPT_IN_MARKDOWN = """---
-título: Olá
+layout: Olá
 ---
 
 ```python
@@ -44,7 +44,9 @@ print("olá")
 
     código
 
-<div class="aviso">texto</div>
+<pre class="aviso">texto</pre>
+
+<!-- texto -->
 
 [ref]: https://a.pt "título"
 
@@ -159,6 +161,18 @@ def test_links_of_markdown_without_a_space_between_them_are_separate_texts() -> 
     )
 
 
+def test_elements_that_make_up_a_text_are_texts_of_their_own() -> None:
+    source = "[Início](/a) [Sobre nós](/b)\n[Contactos](/c) | **Ajuda**\n"
+    assert texts_of("a.md", source) == ["Início\nSobre nós\nContactos\nAjuda"]
+    assert upper_case("a.md", source) == ("[INÍCIO](/a) [SOBRE NÓS](/b)\n[CONTACTOS](/c) | **AJUDA**\n")
+    assert texts_of("a.md", "**[um](/a)  \n[dois](/b) [três](/c)**") == ["um\ndois\ntrês"]
+    assert texts_of("a.md", "**O gato** *bebe leite*") == ["O gato bebe leite"]
+    assert texts_of("a.md", "Veja [um](/a) [dois](/b)") == ["Veja um dois"]
+    json_source = '["<a>Um</a> <a>dois</a>", "<b>O</b> <i>gato</i>"]'
+    assert texts_of("a.json", json_source) == ["Um\ndois", "O gato"]
+    assert upper_case("a.json", json_source) == '["<a>UM</a> <a>DOIS</a>", "<b>O</b> <i>GATO</i>"]'
+
+
 def test_of_strings_line_ends_stay_and_none_is_added_between_elements() -> None:
     source = r'["<b>um</b>\n<i>dois</i><u>três</u>\nH<sub>2</sub><i>O</i>"]'
     assert texts_of("a.json", source) == ["um\ndois\ntrês\nH2O"]
@@ -192,8 +206,72 @@ def test_an_entity_of_a_no_break_space_is_read_as_one(name: str, source: str) ->
 
 
 def test_blocks_of_other_dialects_of_markdown_stay() -> None:
-    source = '!!! note "nota"\n    texto\n\n::: tip\ntexto\n:::\n\n$$\nx\n$$\n\ntermo\n: nome\n\n'
+    source = '!!! note "nota"\n    texto\n\n::: tip\ntexto\n:::\n\n$$\nx\n$$\n\n'
     assert upper_case("a.md", f"{source}texto") == f"{source}TEXTO"
+
+
+EXTENSIONS = """---
+title: o gato   # fica
+tags: [um]
+description: >
+  uma frase
+layout: post
+---
+
+# guia do projeto :rocket: às 10:30:15
+
+os \\*gatos\\* e 2 \\* 3 :+1:
+
+<details>
+<summary>ver mais &amp; olá</summary>
+
+texto
+
+</details>
+
+<p align="center">
+  um <b>dois</b><br />
+  três <a href="x">quatro
+  cinco</a>
+</p>
+
+[^1]: nota
+[^2]: nota *dois*
+    três
+
+termo
+: nome
+: outro nome
+
+[um][] [dois][x] [três]
+
+[um]: a
+[x]: b
+[três]: c
+"""
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_front_matter_definitions_html_and_short_names_of_markdown(ends: str) -> None:
+    expected = EXTENSIONS
+    for line in ("o gato", "uma frase", "guia do projeto", "às", "os ", "gatos", " e 2", "ver mais ", "olá"):
+        expected = expected.replace(line, line.upper())
+    for line in ("\ntexto", "um <b>dois", "três <a", "quatro", "cinco", "]: nota", "*dois", "    três"):
+        expected = expected.replace(line, line.upper())
+    for line in ("\ntermo", ": nome", ": outro nome"):
+        expected = expected.replace(line, line.upper())
+    expected = expected.replace("<B>", "<b>").replace(" <A", " <a")
+    expected = expected.replace("[um][] [dois][x] [três]", "[UM][um] [DOIS][x] [TRÊS][três]")
+    assert upper_case("a.md", EXTENSIONS.replace("\n", ends)) == expected.replace("\n", ends)
+    texts = texts_of("a.md", EXTENSIONS.replace("\n", ends))
+    assert texts[2:6] == ["guia do projeto às 10:30:15", "os *gatos* e 2 * 3", "ver mais & olá", "texto"]
+    assert texts[6:8] == ["um dois", "três quatro cinco"]
+    assert texts[8:] == ["nota", "nota dois três", "termo", "nome", "outro nome", "um\ndois\ntrês"]
+
+
+def test_what_may_be_code_in_markdown_stays() -> None:
+    source = "---\na: [\n---\n\n<div><code>olá</code> um</div>\n\n<p translate=no>um</p>\n\n> <p>um\n> </p>\n"
+    assert upper_case("a.md", source) == source
 
 
 def test_a_paragraph_of_markdown_is_translated_as_a_whole() -> None:

@@ -265,3 +265,34 @@ def test_another_encoding_is_an_error(content: bytes, message: str) -> None:
 )
 def test_a_translation_has_a_harmless_name(name: str, translated: str) -> None:
     assert translated_name(name, "en") == translated
+
+
+def test_line_breaks_of_html_in_plain_text_end_texts_and_stay_as_typed() -> None:
+    source = "Não sei.<br />Vamos.  <BR>\r\num\vdois</br>\u2028três"
+    assert texts_of("a.txt", source.encode()) == ["Não sei.", "Vamos.", "um", "dois", "três"]
+    document = read_document("a.txt", source.encode())
+    written = document.with_texts([[(text_of(text).title(), ())] for text in document.texts])
+    assert written.decode() == "Não Sei.<br />Vamos.  <BR>\r\nUm\vDois</br>\u2028Três"
+
+
+def test_other_line_breaks_of_subtitles_stay() -> None:
+    source = f"{FIRST}o gato\\Nbebe<br/>leite\n"
+    assert texts_of("a.srt", source.encode()) == ["o gato bebe leite"]
+    assert upper_case("a.srt", source.encode()).decode().split("\n")[2:4] == ["O GATO\\NBEBE\\NLEITE", ""]
+
+
+def test_each_voice_has_a_text_of_its_own() -> None:
+    source = """WEBVTT
+
+00:01.000 --> 00:04.000
+<v Ana>olá,
+tudo bem?</v>
+<v.loud João>sim, <i>e tu?
+
+00:05.000 --> 00:06.000
+<v Eva>ó</v> <v Zé>ah!"""
+    assert texts_of("a.vtt", source.encode()) == ["olá, tudo bem?", "sim, e tu?", "ó", "ah!"]
+    expected = source
+    for text in ("olá,", "tudo bem?", "sim, ", "e tu?", ">ó<", "ah!"):
+        expected = expected.replace(text, text.upper())
+    assert upper_case("a.vtt", source.encode()).decode() == expected

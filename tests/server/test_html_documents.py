@@ -188,10 +188,10 @@ def test_the_language_of_the_translation_is_named(source: str, translated: str) 
         ("no dia 1<sup>er</sup>", [("no dia 1er", ()), ("", (0,))]),
         ("<i>um <br> dois</i>", [("um \ndois", (0,))]),
         ("um<!-- x -->a<wbr>b", [("um", ()), ("", (0,)), ("a", ()), ("", (1,)), ("b", ())]),
-        ("<x-y>um</x-y> <cite>dois</cite>", [("um", (0,)), (" ", ()), ("dois", (1,))]),
+        ("<x-y>um</x-y> <cite>dois</cite> x", [("um", (0,)), (" ", ()), ("dois", (1,)), (" x", ())]),
         ("<a href=x><div>um</div></a>", [("um", ())]),
         ("um<img><b>dois</b>", [("um", ()), ("", (0,)), (" dois", (1,))]),
-        ("<a>um</a><a>dois</a>", [("um", (0,)), ("\n", ()), ("dois", (1,))]),
+        ("<a>um</a><a>dois</a> x", [("um", (0,)), ("\n", ()), ("dois", (1,)), (" x", ())]),
         ("<b>um<img></b><i>2</i>", [("um", (0,)), ("", (0, 1)), ("\n", ()), ("2", (2,))]),
         (
             "<b>um</b><i>o <u>dois</u><s>três</s></i>",
@@ -278,3 +278,56 @@ def test_attributes_with_a_text_are_translated() -> None:
         '<p translate="no" title="um">um</p>',
     ):
         assert kept in translated
+
+
+@pytest.mark.parametrize(
+    ("source", "texts"),
+    [
+        ("<a>Termos de uso</a> <a>Privacidade</a> <a>ajuda</a>", ["Termos de uso", "Privacidade", "ajuda"]),
+        ("<nav>\n  <a>Início</a>\n  <a>Loja</a> |\n  <a>Ajuda</a>\n</nav>", ["Início", "Loja", "Ajuda"]),
+        ("<p><span>Nome</span> <span>Idade</span> <span>Preço</span>", ["Nome", "Idade", "Preço"]),
+        ("<p><b><a>Um</a> <a>dois</a></b></p>três", ["Um", "dois", "três"]),
+        ("<li><a><img src=a> Um</a> · <a>Dois</a><br><a><i>Três</i></a>", ["Um", "Dois", "Três"]),
+        ("<p><b>Lisboa</b> <b>O <i>gato</i></b>", ["Lisboa", "O gato"]),
+        # Parts of a sentence
+        ("<h1><span>Bem-vindo</span> <span>ao</span> <span>Porto</span></h1>", ["Bem-vindo ao Porto"]),
+        ("<p><a>Lisboa</a>, <a>Porto</a></p>", ["Lisboa, Porto"]),
+        ("<p>Veja <a>um</a> <a>dois</a></p>", ["Veja um dois"]),
+        ("<p><b>CO</b> <sub>x y</sub></p>", ["CO x y"]),
+        ("<p><b>Um</b> <i>2</i></p>", ["Um 2"]),
+    ],
+)
+def test_elements_that_make_up_a_block_are_texts_of_their_own(source: str, texts: list[str]) -> None:
+    assert texts_of(source) == texts
+
+
+def test_white_space_between_elements_that_are_texts_stays() -> None:
+    source = "<nav>\n  <a>ler</a>\n  <a>mais</a> |\n  <b>abrir</b>\n</nav>"
+    expected = source.replace("ler", "LER").replace("mais", "MAIS").replace("abrir", "ABRIR")
+    assert upper_case(source) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "written"),
+    [
+        ("<p>um<br />dois</br>três<BR>4", "<p>UM<br />DOIS</br>TRÊS<BR>4</p>"),
+        ('<?php echo "olá"; $a->b ?><p>um</p>', '<?php echo "olá"; $a->b ?><p>UM</p>'),
+        ("<p>um <?= $x ?> e <![CDATA[Olá <b>]]></p>", "<p>UM <?= $x ?> E <![CDATA[Olá <b>]]></p>"),
+        ('<a href="<?= $a->b ?>" <?php c() ?>>um</a>', '<a href="<?= $a->b ?>" <?php c() ?>>UM</a>'),
+        ("<script>a = '</br>' + <?= $b->c ?>;</script>um", "<script>a = '</br>' + <?= $b->c ?>;</script>UM"),
+        ('<img alt="<?= $x ?>"><p>um</p><?php fim', '<img alt="<?= $x ?>"><p>UM</p><?php fim'),
+        ("<?php a(); ?>\n<!DOCTYPE html><p>um", "<?php a(); ?>\n<!DOCTYPE html>"),
+    ],
+)
+def test_code_and_line_breaks_stay_as_typed(source: str, written: str) -> None:
+    assert upper_case(source).startswith(written)
+
+
+def test_code_in_a_title_stays() -> None:
+    document = Html("<title>Olá <?= $x ?></title>")
+    assert document.with_texts(document.texts) == "<title>Olá <?= $x ?></title>"
+    assert texts_of("um ptenmtcode7q <? dois") == ["um ptenmtcode7q "]
+
+
+def test_a_vertical_tab_is_white_space() -> None:
+    assert texts_of("<p>um\vdois</p>") == ["um dois"]

@@ -65,6 +65,12 @@ def test_a_list_gives_lists(served) -> None:
     assert served.post("/translate", q=[], source="pt", target="en") == {"translatedText": []}
 
 
+def test_line_breaks_of_html_in_plain_text_end_texts(served) -> None:
+    text = "o gato<br />\na mãe <br>o cão\n"
+    answer = served.post("/translate", q=text, source="pt", target="en", format="text")
+    assert answer == {"translatedText": "O GATO<br />\nA MÃE <br>O CÃO\n"}
+
+
 def test_alternatives_need_as_many_beams(served) -> None:
     served.engine.searches.clear()
     answer = served.post("/translate", q="o gato", source="pt", target="en", alternatives=5)

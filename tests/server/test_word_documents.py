@@ -8,6 +8,7 @@ import zipfile
 import docx
 import pytest
 from damaged_documents import packed
+from lxml import etree
 
 from ptenmt.documents import read_document
 from ptenmt.documents.office import OfficeDocument
@@ -195,6 +196,19 @@ def test_a_paragraph_is_written_around_its_words(paragraph: str, spans: list[Fra
     assert read(word_document(again)).texts[0] == spans
     for part in ("instrText>PAGE<", "w:sdtPr", "w:fldSimple", "m:oMath", "footnoteReference", "w:ins"):
         assert (part in again) == (part in paragraph)
+
+
+def test_hyperlinks_that_make_up_a_paragraph_are_texts_of_their_own() -> None:
+    paragraph = link("Termos de uso") + run(" ") + link("Privacidade") + run(" · ") + link("ajuda")
+    content = word_document(f"<w:document {W}><w:p>{paragraph}</w:p></w:document>")
+    assert texts_of(content)[:3] == ["Termos de uso", "Privacidade", "ajuda"]
+    with zipfile.ZipFile(io.BytesIO(upper_case("a.docx", content))) as archive:
+        written = archive.read("word/document.xml").decode()
+    parts = etree.fromstring(written.encode()).iter("{*}hyperlink")
+    assert ["".join(part.itertext()) for part in parts] == ["TERMOS DE USO", "PRIVACIDADE", "AJUDA"]
+    assert "".join(etree.fromstring(written.encode()).itertext()) == "TERMOS DE USO PRIVACIDADE · AJUDA"
+    content = word_document(f"<w:document {W}><w:p>{run('Ver ')}{paragraph}</w:p></w:document>")
+    assert texts_of(content)[0] == "Ver Termos de uso Privacidade · ajuda"
 
 
 @pytest.mark.parametrize("code", ["HYPERLINK x", " TOC \\o "])

@@ -150,6 +150,28 @@ def test_formatting_follows_the_words() -> None:
     assert f">{span} drinks {link}to</text:a> {link}day</text:a> <text:note>" in content
 
 
+def test_hyperlinks_that_make_up_a_paragraph_are_texts_of_their_own() -> None:
+    links = "<text:a>Início</text:a> <text:a>Sobre <text:span>nós</text:span></text:a>"
+    content = packed(ODT | body_of(links))
+    assert texts_of(".odt", content)[:2] == ["Início", "Sobre nós"]
+    written = unpacked(upper_case(".odt", content))["content.xml"]
+    assert "<text:a>INÍCIO</text:a> <text:a>SOBRE <text:span>NÓS</text:span></text:a>" in written
+    assert texts_of(".odt", packed(body_of(f"Ver {links}"))) == ["Ver Início Sobre nós"]
+    pptx = pytest.importorskip("pptx")
+    slides = pptx.Presentation()
+    shape = slides.slides.add_slide(slides.slide_layouts[0]).shapes.title
+    paragraph = shape.text_frame.paragraphs[0]
+    for number, text in enumerate(("Termos", " | ", "Ajuda", " aqui")):
+        paragraph.add_run().text = text
+        if number != 1:
+            paragraph.runs[number].hyperlink.address = f"http://{number}"
+    assert texts_of(".pptx", saved(slides)) == ["Termos | Ajuda aqui"], "one link of two parts"
+    paragraph.runs[3].text = " "
+    assert texts_of(".pptx", saved(slides)) == ["Termos | Ajuda "]
+    paragraph._p.remove(paragraph.runs[3]._r)
+    assert texts_of(".pptx", saved(slides)) == ["Termos", "Ajuda"]
+
+
 def test_books_are_translated_with_their_titles_and_language() -> None:
     files = unpacked(upper_case(".epub", packed(EPUB)))
     assert texts_of(".epub", packed(EPUB)) == [

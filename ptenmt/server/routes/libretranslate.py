@@ -14,6 +14,8 @@ from fastapi import APIRouter, Request, Response
 from ptenmt.data.languages import language_name
 from ptenmt.documents import FORMATS, Document, read_document, translated_name
 from ptenmt.documents.html import Html
+from ptenmt.documents.inline import LINE_BREAK
+from ptenmt.documents.text import Parsed, plain_text
 from ptenmt.server import schemas
 from ptenmt.server.limits import Refusal
 from ptenmt.server.models import Route
@@ -130,7 +132,7 @@ class _Text:
     """A text of a request on its way to its translation."""
 
     source: str
-    markup: Html | None
+    markup: Parsed | None
     """None for plain text."""
     parts: list[list[Fragment]]
     """What is translated: the whole of a plain text, the passages of HTML."""
@@ -197,9 +199,9 @@ def _translate(
 
 
 def _read_text(service: Service, body: schemas.TranslateRequest, source: str) -> _Text:
-    if body.format == "text":
+    if body.format == "text" and not LINE_BREAK.search(source):
         return _Text(source, None, [[(source, ())]])
-    markup = Html(source, _languages(service, body))
+    markup = plain_text(source) if body.format == "text" else Html(source, _languages(service, body))
     return _Text(source, markup, markup.texts)
 
 
