@@ -11,7 +11,8 @@ import math
 import re
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -47,7 +48,7 @@ class Limits:
     """Characters of a document's texts."""
     file_seconds: float = 300.0
     """Time to translate a document."""
-    files: int = 2
+    files: int = 4
     """Documents translated at a time."""
     uploads: int = 8
     """Documents received or translated at a time; those over a megabyte lie on the disk."""
@@ -95,6 +96,25 @@ class Refusal(Exception):
 def shutting_down() -> Refusal:
     """The refusal of requests while the server stops."""
     return Refusal("the server is shutting down", 503, retry_after=10)
+
+
+class Places:
+    """Places in which clients' documents are, of which no client may have more than it leaves to others."""
+
+    def __init__(self, size: int, verb: str) -> None:
+        self._size, self._verb = size, verb
+        self._clients: list[str] = []
+
+    @contextmanager
+    def taken(self, client: str, hint: str = "") -> Iterator[None]:
+        """Take a place; refuses, with a hint, if there is none for this client."""
+        if self._clients.count(client) >= self._size - len(self._clients):
+            raise Refusal(f"too busy: other documents are being {self._verb}{hint}", 503, retry_after=10)
+        self._clients.append(client)
+        try:
+            yield
+        finally:
+            self._clients.remove(client)
 
 
 @dataclass

@@ -68,9 +68,7 @@ class Metrics:
         size, wait = "Sentences in a batch", "How long a sentence waited for its batch"
         self.batch_sentences = prom.Histogram("ptenmt_batch_sentences", size, buckets=_SENTENCES, **own)
         self.queue_seconds = prom.Histogram("ptenmt_queue_seconds", wait, buckets=_SECONDS, **own)
-        self.model_bytes = prom.Gauge(
-            "ptenmt_model_bytes", "Weights in memory; 0 if they are not loaded", **own
-        )
+        self.model_bytes = prom.Gauge("ptenmt_model_bytes", "Weights that translate, in memory", **own)
 
     def count_batch(
         self, pair: str, waits: Sequence[float], num_source_tokens: int, num_target_tokens: int

@@ -24,44 +24,53 @@ class Model:
 
     translator: Translator
     trained: TrainedModel
-    """The same run, for attention."""
+    """The same weights, for attention."""
     description: ModelAnswer
-    translator_bytes: int = 0
+    num_bytes: int = 0
+    """Size of the weights that translate, in memory."""
     lock: threading.Lock = field(default_factory=threading.Lock)
-    """Held while the weights for attention are loaded."""
+    """Held while the weights for attention are read, when it is first requested."""
 
-    @property
-    def num_bytes(self) -> int:
-        """Size of the weights in memory; those for attention are loaded when it is first requested."""
-        arrays: dict[str, Any] = vars(self.trained).get("weights", {})
-        return self.translator_bytes + sum(int(array.nbytes) for array in arrays.values())
+    def attention(self, source: list[int], target: list[int]) -> dict[str, list[Any]]:
+        """The attention weights of all layers and heads, rounded; refuses if the weights were replaced.
+
+        ``source`` are the ids of a sentence, ``target`` those fed to the decoder.
+        """
+        import numpy as np
+
+        try:
+            with self.lock:
+                computed: Any = self.trained.numpy_model
+        except PtenmtError as error:
+            logger.info("attention is not available: %s (%s)", error.message, error.hint)
+            raise Refusal(
+                "attention is not available: the weights that translate can no longer be read", 501
+            ) from error
+        weights = computed.attention(np.array([source]), np.array([target]))
+        return {name: np.round(values[0].astype(float), 4).tolist() for name, values in weights.items()}
 
 
 @dataclass(eq=False)
 class Direction:
-    """A direction of translation."""
+    """A direction of translation; ``read`` reads its newest model."""
 
     source: str
     target: str
-    load: Callable[[], Model]
-    model: Model | None = None
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    """Held while a model is loaded."""
+    read: Callable[[], Model]
+    model: Model = field(init=False)
 
     @property
     def name(self) -> str:
         """Both languages: ``pt-en``."""
         return f"{self.source}-{self.target}"
 
-    @property
     def num_bytes(self) -> int:
-        """Memory of its model, once it is loaded."""
-        return self.model.num_bytes if self.model else 0
+        """Size of its model's weights that translate, in memory."""
+        return self.model.num_bytes
 
-    def read(self) -> Model:
-        """Load the newest model; the present one stays if that fails."""
-        self.model = self.load()
-        return self.model
+    def load(self) -> None:
+        """Load its newest model; the present one stays if that fails."""
+        self.model = self.read()
 
 
 def direction_of_run(
@@ -77,15 +86,17 @@ def direction_of_run(
             "add --set decoding.top_k=1 --set decoding.top_p=1 --set decoding.temperature=1",
         )
 
-    def load() -> Model:
+    def read() -> Model:
         loaded = TrainedModel.load(trained.run, checkpoint=checkpoint, on_warning=trained.on_warning)
         translator = Translator.from_trained_model(loaded, "ctranslate2", device=device, threads=threads)
-        vars(loaded).pop("weights", None)  # of a conversion
+        # Without the arrays that a conversion has read.
+        for_attention = TrainedModel(loaded.run, loaded.config, loaded.tokenizers, [loaded.info])
+        for_attention.is_settled = True
         engine: Any = translator.engine
         num_bytes = engine.without_files()
-        return Model(translator.with_options(**asdict(decoding)), loaded, _describe(loaded), num_bytes)
+        return Model(translator.with_options(**asdict(decoding)), for_attention, _describe(loaded), num_bytes)
 
-    return Direction(*trained.config.data.languages, load)
+    return Direction(*trained.config.data.languages, read)
 
 
 def _describe(trained: TrainedModel) -> ModelAnswer:
@@ -131,7 +142,6 @@ class Models:
         self.default = directions[0]
         self.languages = tuple(dict.fromkeys(code for pair in self.directions for code in pair))
         self._pivots = pivots
-        self._logged = set[str]()
 
     def code(self, given: str) -> str:
         """The server's code of a language, given in any case, or as one of its regions: ``PT-br``, ``pb``."""
@@ -176,44 +186,13 @@ class Models:
     def load(self) -> None:
         """Load all models; raises PtenmtError if one cannot be."""
         for direction in self.directions.values():
-            self.get(direction)
-
-    def get(self, direction: Direction) -> Model:
-        """The model of a direction."""
-        if direction.model is None:
-            with direction.lock:
-                return direction.model or direction.read()
-        return direction.model
+            direction.load()
 
     def reload(self) -> None:
         """Load the models again; requests in progress keep the old ones, and so do all if it fails."""
-        self._logged.clear()
         for direction in self.directions.values():
-            with direction.lock:
-                if direction.model:
-                    try:
-                        direction.read()
-                        logger.info("%s was loaded again", direction.name)
-                    except PtenmtError as error:
-                        self._unavailable(f"a newer model of {direction.name}", error, 503)
-
-    def attention(self, model: Model, source: list[int], target: list[int]) -> dict[str, list[Any]]:
-        """The attention weights of all layers and heads, rounded; refuses if the weights cannot be loaded.
-
-        ``source`` are the ids of a sentence, ``target`` those fed to the decoder.
-        """
-        import numpy as np
-
-        try:
-            with model.lock:
-                computed: Any = model.trained.numpy_model
-        except PtenmtError as error:
-            raise self._unavailable("attention", error, 501) from error
-        weights = computed.attention(np.array([source]), np.array([target]))
-        return {name: np.round(values[0].astype(float), 4).tolist() for name, values in weights.items()}
-
-    def _unavailable(self, what: str, error: PtenmtError, status: int) -> Refusal:
-        if error.message not in self._logged:  # repeated requests must not fill the log
-            logger.warning("%s is not available: %s (%s)", what, error.message, error.hint)
-        self._logged.add(error.message)
-        return Refusal(f"{what} is not available; the server's log has the reason", status)
+            try:
+                direction.load()
+                logger.info("%s was loaded again", direction.name)
+            except PtenmtError as error:
+                logger.warning("%s stays as it is: %s (%s)", direction.name, error.message, error.hint)

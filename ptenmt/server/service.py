@@ -5,7 +5,6 @@ import codecs
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from itertools import chain
 from typing import Annotated, Any, TypeVar
 from urllib.parse import parse_qsl
@@ -19,22 +18,17 @@ from starlette.datastructures import UploadFile
 from ptenmt.data.languages import foreign_languages, language_check
 from ptenmt.documents.inline import is_prose
 from ptenmt.errors import ConfigError
-from ptenmt.server.coalescing_engine import (
-    BusyError,
-    CoalescingEngine,
-    QueuedRequest,
-    SentenceQueue,
-)
-from ptenmt.server.limits import CLIENT_GONE, METRICS, Keys, Limits, Refusal, shutting_down
+from ptenmt.server.limits import CLIENT_GONE, METRICS, Keys, Limits, Places, Refusal, shutting_down
 from ptenmt.server.middleware import Metrics
 from ptenmt.server.models import Direction, Model, Models, Route
+from ptenmt.server.queue import CoalescingEngine, QueuedRequest, SentenceQueue
 from ptenmt.server.schemas import Detection, WithKey
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.markup import Fragment, move_markup, text_of
 from ptenmt.translation.safeguards.glossary import Glossary
 from ptenmt.translation.scoring import with_confidence as translations_with_confidence
 
-MAX_WITHOUT_KEY = 2
+MAX_WITHOUT_KEY = 4
 """Uploads at a time whose key is not in the header, where keys are required."""
 _DOCUMENT_SENTENCES = 64
 """How many sentences of a document may wait at a time: two full batches."""
@@ -48,14 +42,14 @@ _Model = TypeVar("_Model", bound=BaseModel)
 class RequestModels:
     """One request's models; its sentences share batches with those of other requests."""
 
-    def __init__(self, models: Models, request: QueuedRequest, metrics: Metrics) -> None:
-        self._models, self._request, self._metrics = models, request, metrics
+    def __init__(self, request: QueuedRequest, metrics: Metrics) -> None:
+        self._request, self._metrics = request, metrics
         self._used: dict[Direction, Model] = {}
 
     def model(self, direction: Direction) -> Model:
         """The model of a direction, the same for the whole request."""
         if direction not in self._used:
-            self._used[direction] = self._models.get(direction)
+            self._used[direction] = direction.model
         return self._used[direction]
 
     def translator(self, direction: Direction) -> Translator:
@@ -117,10 +111,10 @@ class Service:
         glossaries: Mapping[str, Glossary] | None = None,
     ) -> None:
         self.models, self.limits, self.metrics, self.keys = models, limits, Metrics(), keys
-        self.documents = asyncio.Semaphore(limits.files)
+        self.documents = Places(limits.files, "translated")
         # Uploads whose key is known only once the form is read must not occupy the places of the others.
-        self.uploads = asyncio.Semaphore(limits.uploads)
-        self.uploads_without_key = asyncio.Semaphore(min(limits.uploads, MAX_WITHOUT_KEY))
+        self.uploads = Places(limits.uploads, "received")
+        self.uploads_without_key = Places(MAX_WITHOUT_KEY, "received")
         self._glossaries = dict(glossaries or {})
         self._queue = SentenceQueue(
             threads=threads,
@@ -129,8 +123,7 @@ class Service:
         )
         self.metrics.queue.set_function(lambda: self._queue.num_waiting)
         for direction in models.directions.values():
-            in_memory = self.metrics.model_bytes.labels(direction.name)
-            in_memory.set_function(partial(getattr, direction, "num_bytes"))
+            self.metrics.model_bytes.labels(direction.name).set_function(direction.num_bytes)
         # As many threads as requests, so that a request waits nowhere but in the queue, which has a limit.
         self._limiter = anyio.CapacityLimiter(limits.requests)
         self._document_threads = ThreadPoolExecutor(limits.files)
@@ -151,26 +144,24 @@ class Service:
         """Call a function with the models in a worker thread; while the queue is full, refuse before.
 
         The sentences that it translates share batches with those of other requests. If the caller is
-        cancelled, those that still wait are dropped. For a document, a few sentences are queued at a time,
-        and a full queue is waited for.
+        cancelled, those that still wait are dropped. Of a document, a few sentences are queued at a time,
+        also in a full queue.
 
         Raises:
             Refusal: The queue is full, the server is shutting down, or ``work`` raised a ``ConfigError``.
         """
-        client = getattr(request.state, "key", "") or client_address(request)
-        queued = QueuedRequest(self._queue, _DOCUMENT_SENTENCES if is_document else None, client)
+        most = _DOCUMENT_SENTENCES if is_document else None
+        queued = QueuedRequest(self._queue, most, client_of(request))
 
         def in_turn() -> _Result:
-            with self._queue.turns:
-                return work(RequestModels(self.models, queued, self.metrics))
+            with queued.turn:
+                return work(RequestModels(queued, self.metrics))
 
         try:
             if not is_document:
                 # Here, since under overload the event loop competes with all threads.
                 self._queue.admit(queued)
             return await anyio.to_thread.run_sync(in_turn, abandon_on_cancel=True, limiter=self._limiter)
-        except BusyError as error:
-            raise Refusal(error.message, 503, retry_after=error.retry_after) from error
         except CancelledError as error:
             raise shutting_down() from error
         except ConfigError as error:
@@ -309,6 +300,11 @@ async def read_upload(request: Request, model: type[_Model], max_bytes: int) -> 
         if len(content) > max_bytes:
             raise Refusal(f"the document is larger than {max_bytes:,} bytes", 413)
         return _validated(form.multi_items(), model), file.filename, content
+
+
+def client_of(request: Request) -> str:
+    """Who has sent a request: the owner of its key, if that is known, else an address."""
+    return getattr(request.state, "key", "") or client_address(request)
 
 
 def client_address(request: Request) -> str:

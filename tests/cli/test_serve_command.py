@@ -189,16 +189,12 @@ def test_attention_is_of_the_weights_that_translate_and_of_no_others(
     info, arrays = read_weights(best)
     better = {name: array + 1 for name, array in arrays.items()}
     write_weights(best, better, config=run.config(), step=info.step + 1, score=99.0)
-    models = started["service"].models
-
-    def attention(source: list[int], target: list[int]) -> Any:
-        return models.attention(models.default.model, source, target)
-
+    model = started["service"].models.default.model
     with pytest.raises(Refusal, match="attention is not available") as refused:
-        attention([1, 2], [1])
+        model.attention([1, 2], [1])
     assert refused.value.status == 501
     best.write_bytes(content)
-    assert attention([1, 2], [1])
+    assert model.attention([1, 2], [1])
 
 
 def test_a_public_server_without_keys_is_a_warning(
@@ -249,8 +245,7 @@ def test_a_run_that_was_only_trained_is_served(
 ) -> None:
     run = shutil.copytree(random_run, tmp_path / "run", ignore=shutil.ignore_patterns("ctranslate2"))
     ptenmt("serve", "--run", str(run), "--port", "0")
-    models = started["service"].models
-    assert models.attention(models.default.model, [1, 2], [1])
+    assert started["service"].models.default.model.attention([1, 2], [1])
 
 
 def test_a_run_without_weights_is_not_served(ptenmt, random_run: Path, tmp_path: Path) -> None:

@@ -221,6 +221,7 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
 
         directions = [Direction(pair[:2], pair[3:], partial(load, pair)) for pair in pairs]
         models = Models(directions, pivots=pivots)
+        models.load()
         access = keys or Keys()
         service = Service(
             models,

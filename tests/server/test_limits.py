@@ -433,6 +433,33 @@ def test_a_client_leaves_room_in_the_queue_for_others(serve) -> None:
         assert sorted(each.result() for each in greedy) == [200] * 8 + [503] * 2
 
 
+def test_documents_of_a_client_leave_places_for_those_of_others(serve) -> None:
+    with serve(files=4) as served, ThreadPoolExecutor(5) as pool:
+        served.engine.gate.clear()
+
+        def translate(address: str, text: bytes) -> int:
+            answer = requests.post(
+                f"{served.url}/translate_file",
+                data=ASKED,
+                files={"file": ("a.txt", text)},
+                headers={"X-Forwarded-For": address},
+                timeout=120,
+            )
+            return answer.status_code
+
+        giants = []
+        for number in range(2):
+            giants.append(pool.submit(translate, "192.0.2.1", b"o gato\n" * 500))
+            until(lambda taken=number + 1: len(served.service.documents._clients) == taken)
+        assert translate("192.0.2.1", b"o gato") == 503
+        others = [pool.submit(translate, f"192.0.2.{host}", b"o gato") for host in (2, 3)]
+        until(lambda: len(served.service.documents._clients) == 4)
+        assert translate("192.0.2.4", b"o gato") == 503
+        served.engine.gate.set()
+        assert [each.result() for each in (*giants, *others)] == [200] * 4
+        assert translate("192.0.2.4", b"o gato") == 200
+
+
 @pytest.mark.parametrize(
     ("is_json", "is_verbose"), [(False, False), (False, True), (True, False), (True, True)]
 )

@@ -62,24 +62,24 @@ def test_two_directions_are_chained_only_if_asked(serve) -> None:
 def test_all_models_are_loaded_and_loaded_again() -> None:
     loads: list[str] = []
 
-    def load(name: str) -> Any:
+    def read(name: str) -> Any:
         loads.append(name)
         nothing: Any = SimpleNamespace()
         return Model(nothing, nothing, nothing, 2_000)
 
     pairs = ("pt", "en"), ("en", "pt")
-    models = Models([Direction(*pair, load=partial(load, pair[0])) for pair in pairs])
+    models = Models([Direction(*pair, read=partial(read, pair[0])) for pair in pairs])
     models.load()
     there, back = models.directions.values()
-    assert [there.num_bytes, back.num_bytes] == [2_000, 2_000]
-    in_use = models.get(there)
+    assert [there.num_bytes(), back.num_bytes()] == [2_000, 2_000]
+    in_use = there.model
     models.reload()
     assert loads == ["pt", "en", "pt", "en"]
-    assert models.get(there) is not in_use
+    assert there.model is not in_use
 
 
 def test_a_model_that_cannot_be_loaded_again_stays(caplog: pytest.LogCaptureFixture) -> None:
-    models = Models([Direction("pt", "en", load=SimpleNamespace)])  # type: ignore[arg-type]
+    models = Models([Direction("pt", "en", read=SimpleNamespace)])  # type: ignore[arg-type]
     models.load()
     (direction,) = models.directions.values()
     before = direction.model
@@ -87,11 +87,11 @@ def test_a_model_that_cannot_be_loaded_again_stays(caplog: pytest.LogCaptureFixt
     def fail() -> Any:
         raise ExportError("broken", "mend it")
 
-    direction.load = fail
+    direction.read = fail
     models.reload()
     assert direction.model is before
     (record,) = caplog.records
-    assert record.getMessage() == "a newer model of pt-en is not available: broken (mend it)"
+    assert record.getMessage() == "pt-en stays as it is: broken (mend it)"
 
 
 def test_two_runs_of_a_direction_are_an_error() -> None:

@@ -104,7 +104,7 @@ def _attention(
             "target_pieces": translator.tokenizers.target.pieces(target),
             "written_pieces": translator.tokenizers.target.pieces([*target[1:], END]),
             "alignment_layer": translator.engine.alignment_layer,
-            "weights": service.models.attention(models.model(direction), source, target),
+            "weights": models.model(direction).attention(source, target),
         },
         ensure_ascii=False,
     )

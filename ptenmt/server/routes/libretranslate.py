@@ -25,6 +25,7 @@ from ptenmt.server.service import (
     SharedService,
     answer_in_time,
     bearer_token,
+    client_of,
     read_upload,
 )
 from ptenmt.translation import Translation
@@ -301,9 +302,7 @@ class Downloads:
 async def translate_file(request: Request, service: SharedService) -> schemas.FileAnswer:
     """Translate a document, of a format that /frontend/settings lists. Its layout is kept."""
     async with _receiving(request, service) as (body, name, content):
-        if service.documents.locked():
-            raise Refusal("too busy: other documents are being translated", 503, retry_after=10)
-        async with service.documents:
+        with service.documents.taken(client_of(request)):
             work = _translate_document(request, service, body, name, content)
             translated = await answer_in_time(request, work, service.limits.file_seconds)
     token = request.app.state.downloads.add(translated_name(name, body.target), translated)
@@ -320,10 +319,8 @@ async def _receiving(
         service.check_key(request, key)
     is_authorized = service.keys.owner(key) is not None
     uploads = service.uploads if is_authorized else service.uploads_without_key
-    if uploads.locked():
-        hint = "" if is_authorized else "; send the key as a bearer token"
-        raise Refusal(f"too busy: other documents are being received{hint}", 503, retry_after=10)
-    async with uploads:
+    hint = "" if is_authorized else "; send the key as a bearer token"
+    with uploads.taken(client_of(request), hint):
         body, name, content = await read_upload(request, schemas.FileRequest, service.limits.file_bytes)
         yield service.check(request, body), name, content
 

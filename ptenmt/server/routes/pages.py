@@ -92,8 +92,7 @@ async def metrics(request: Request, service: SharedService) -> Response:
 @router.get("/v1/models", tags=["Introspection"])
 async def models(service: SharedService) -> list[ModelAnswer]:
     """Describe the models that are loaded."""
-    loaded = (direction.model for direction in service.models.directions.values())
-    return [model.description for model in loaded if model]
+    return [direction.model.description for direction in service.models.directions.values()]
 
 
 @router.get("/", include_in_schema=False)

@@ -1,8 +1,8 @@
-"""Dynamic batching: sentences of concurrent requests are translated in common batches.
+"""One queue for the sentences of all requests, which are translated in common batches.
 
 CTranslate2 translates thirty sentences at once nearly as fast as three. While all threads are busy, sentences
-wait in a queue; the next free thread takes the one that is due first, together with others of similar length.
-An idle thread waits a few milliseconds for more sentences to arrive after the first.
+wait; the next free thread takes the one that is due first, together with others of similar length. An idle
+thread waits a few milliseconds for more sentences to arrive after the first.
 
 What is due is decided by fair queueing (Golestani 1994): each client gets the same share of the time, whether
 it sends one request or many, and each of its requests the same part of it. A sentence is due at the cost that
@@ -14,13 +14,13 @@ import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
-from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from ptenmt.errors import ConfigError, PtenmtError
+from ptenmt.errors import ConfigError
+from ptenmt.server.limits import Refusal
 from ptenmt.translation.engine import (
     BATCH_SENTENCES,
     Engine,
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     import numpy as np
 
 GATHERING_SECONDS = 0.003
-_PACE_DECAY = 0.9
-"""Smoothing factor of the estimated seconds per sentence."""
 _UNLIMITED = 10**9
 _MAX_SIZE = 65_536
 """Source tokens times maximum length of a batch with several sentences: up to 0.3 s for a small model."""
@@ -44,18 +42,8 @@ _SHARE_OF_ROOM = 3
 """How many times what is left of the queue a client may occupy, so that there is always room for another."""
 _MIN_COST = 256
 """Of a sentence: without it short ones overtake so many ordinary ones that batches are small."""
-_LONGER = 3
-"""The longest sentence of a batch has at most so many times the tokens of the one that is due, ..."""
-_SOME_TOKENS = 16
-"""... or so many."""
-
-
-class BusyError(PtenmtError):
-    """Too many sentences are queued; retry after ``retry_after`` seconds."""
-
-    def __init__(self, message: str, retry_after: float) -> None:
-        super().__init__(message)
-        self.retry_after = retry_after
+_LONGER = 4
+"""The longest sentence of a batch has at most so many times the tokens of the one that is due."""
 
 
 @dataclass(eq=False)
@@ -66,6 +54,7 @@ class _QueuedSentence:
     search: SearchRequest
     """The rest of the request; only sentences with equal options share a batch."""
     engine: "CoalescingEngine"
+    request: "QueuedRequest"
     added: float = field(default_factory=time.perf_counter)
     hypotheses: "Future[list[Hypothesis]]" = field(default_factory=Future)
 
@@ -80,7 +69,7 @@ class SentenceQueue:
 
     Args:
         threads: How many batches to translate in parallel.
-        max_waiting: How many sentences may wait.
+        max_waiting: How many sentences may wait, without those of documents.
         on_batch: Called for each batch, in any thread, with the label of its engine, the seconds that each
             sentence waited, and the numbers of source and target tokens.
     """
@@ -94,11 +83,10 @@ class SentenceQueue:
     ) -> None:
         self._max_waiting, self._on_batch = max_waiting, on_batch
         self._waiting: list[_QueuedSentence] = []
-        self._preparing: set[QueuedRequest] = set()  # admitted, with no sentence queued yet
+        self._admitted: set[QueuedRequest] = set()  # with no sentence queued yet
         self._changed = threading.Condition()
         self._num_idle = 0
         self._is_closed = False
-        self._seconds_per_sentence = 0.05  # of all threads together
         self._time = 0.0
         """When the first sentence of the last batch was due, in the unit of costs."""
         self.turns = threading.Semaphore(max(2, threads))
@@ -106,15 +94,6 @@ class SentenceQueue:
         self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(threads)]
         for thread in self._threads:
             thread.start()
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Leave this thread's turn to another request while it waits."""
-        self.turns.release()
-        try:
-            yield
-        finally:
-            self.turns.acquire()
 
     @property
     def num_waiting(self) -> int:
@@ -125,80 +104,69 @@ class SentenceQueue:
         """Reserve room for a request until it adds sentences or is cancelled; takes no lock.
 
         Raises:
-            BusyError: Too many sentences wait, with one for each admitted request; or three quarters of the
+            Refusal: Too many sentences wait, with one for each admitted request; or three quarters of the
                 room are taken by the client's own.
         """
-        waiting = [sentence.engine.request for sentence in self._waiting] + list(self._preparing)
-        num_own = sum(other.client == request.client for other in waiting)
-        if num_own >= _SHARE_OF_ROOM * (self._max_waiting - len(waiting)):
-            raise self._busy(len(waiting))
-        self._preparing.add(request)
+        taken = [*self._room_taken(), *self._admitted]
+        num_own = sum(other.client == request.client for other in taken)
+        if num_own >= _SHARE_OF_ROOM * (self._max_waiting - len(taken)):
+            raise self._busy(len(taken))
+        self._admitted.add(request)
 
-    def _busy(self, num_waiting: int) -> BusyError:
-        seconds = num_waiting * self._seconds_per_sentence
-        return BusyError(f"too busy: {num_waiting} sentences are waiting", seconds)
-
-    def add(self, sentences: Sequence[_QueuedSentence], *, waits_for_room: bool) -> None:
+    def add(self, sentences: Sequence[_QueuedSentence]) -> None:
         """Queue sentences of one request, in any number if no other request waits.
 
         Raises:
-            BusyError: Too many sentences of others wait, and the request does not wait for room.
+            Refusal: Too many sentences of others wait.
             CancelledError: The queue is closed, or the request is cancelled.
         """
-        request = sentences[0].engine.request
+        request = sentences[0].request
         with self._changed:
-            self._preparing.discard(request)
-            while True:
-                if self._is_closed or request.is_cancelled:
-                    raise CancelledError
-                num_waiting = len(self._waiting)
-                num_own = sum(each.engine.request is request for each in self._waiting)
-                if num_own == num_waiting or num_waiting + len(sentences) <= self._max_waiting:
-                    break
-                if not waits_for_room:
-                    raise self._busy(num_waiting)
-                self._changed.wait()
-            if not num_own:
+            self._admitted.discard(request)
+            if self._is_closed or request.is_cancelled:
+                raise CancelledError
+            taken = self._room_taken()
+            is_full = len(taken) + len(sentences) > self._max_waiting
+            if is_full and request.takes_room and any(other is not request for other in taken):
+                raise self._busy(len(taken))
+            if all(waiting.request is not request for waiting in self._waiting):
                 request.spent = max(request.spent, self._time)
             self._waiting += sentences
             self._changed.notify_all()
 
-    def drop(self, request: "QueuedRequest | None" = None) -> None:
-        """Cancel the sentences of a request that wait, or all, and its admission."""
+    def _room_taken(self) -> list["QueuedRequest"]:
+        """For each sentence that takes room, its request."""
+        return [sentence.request for sentence in self._waiting if sentence.request.takes_room]
+
+    def _busy(self, num_waiting: int) -> Refusal:
+        """The refusal, until as much time has passed as the first of the sentences has waited."""
+        now = time.perf_counter()
+        seconds = now - min((sentence.added for sentence in self._waiting), default=now)
+        return Refusal(f"too busy: {num_waiting} sentences are waiting", 503, retry_after=seconds)
+
+    def drop(self, request: "QueuedRequest") -> None:
+        """Cancel the sentences of a request that wait, and its admission."""
         with self._changed:
-            if request is not None:
-                self._preparing.discard(request)
+            request.is_cancelled = True
+            self._admitted.discard(request)
             for sentence in self._waiting:
-                if request is None or sentence.engine.request is request:
+                if sentence.request is request:
                     sentence.hypotheses.cancel()
-            self._waiting = [each for each in self._waiting if not each.hypotheses.cancelled()]
-            self._changed.notify_all()
+            self._waiting = [each for each in self._waiting if each.request is not request]
 
     def close(self) -> None:
         """Stop the threads after their current batches; sentences that wait are cancelled."""
         with self._changed:
             self._is_closed = True
-            self.drop()
+            for sentence in self._waiting:
+                sentence.hypotheses.cancel()
+            self._changed.notify_all()
         for thread in self._threads:
             thread.join()
 
     def _work(self) -> None:
         while batch := self._next_batch():
-            started = time.perf_counter()
-            try:
-                found = self._translate(batch)
-            except Exception:  # whatever it is, no request may wait forever
-                for sentence in batch:
-                    self._translate_alone(sentence)
-                continue
-            seconds = (time.perf_counter() - started) / len(batch) / len(self._threads)
-            self._seconds_per_sentence += (1 - _PACE_DECAY) * (seconds - self._seconds_per_sentence)
-            waits = [started - sentence.added for sentence in batch]
-            num_source = sum(len(sentence.ids) for sentence in batch)
-            num_target = sum(len(each[0].ids) - 1 for each in found)
-            self._on_batch(batch[0].engine.label, waits, num_source, num_target)
-            for sentence, hypotheses in zip(batch, found, strict=True):
-                sentence.hypotheses.set_result(hypotheses)
+            self._answer(batch)
 
     def _next_batch(self) -> list[_QueuedSentence]:
         """Wait for the next batch; empty once the queue is closed."""
@@ -206,10 +174,8 @@ class SentenceQueue:
             while not self._is_closed:
                 self._wait_for(1)
                 self._wait_for(BATCH_SENTENCES, GATHERING_SECONDS)
-                if self._waiting:  # another thread may have taken them
-                    batch = self._take_batch()
-                    self._changed.notify_all()  # there is room for other requests
-                    return batch
+                if self._waiting and not self._is_closed:  # another thread may have taken them
+                    return self._take_batch()
         return []
 
     def _wait_for(self, num_sentences: int, seconds: float | None = None) -> None:
@@ -219,35 +185,32 @@ class SentenceQueue:
         self._num_idle -= 1
 
     def _take_batch(self) -> list[_QueuedSentence]:
-        """Take the sentence that is due first and similar ones, but leave a share to idle threads."""
-        requests = {sentence.engine.request for sentence in self._waiting}
+        """Take the sentence that is due first, the oldest if there are several, and similar ones."""
+        requests = {sentence.request for sentence in self._waiting}
         num_requests = Counter(request.client for request in requests)
-        due = {
-            sentence: sentence.engine.request.spent
-            + sentence.cost * num_requests[sentence.engine.request.client]
-            for sentence in self._waiting
-        }
-        first = min(self._waiting, key=due.__getitem__)  # the oldest of those that are due at the same time
-        self._time = max(self._time, due[first])
+
+        def due(sentence: _QueuedSentence) -> float:
+            return sentence.request.spent + sentence.cost * num_requests[sentence.request.client]
+
+        first = min(self._waiting, key=due)
+        self._time = max(self._time, due(first))
         batch = self._with_similar(first)
         for sentence in batch:
-            request = sentence.engine.request
-            request.spent += sentence.cost * num_requests[request.client]
+            sentence.request.spent = due(sentence)
         taken = set(batch)
         self._waiting = [sentence for sentence in self._waiting if sentence not in taken]
         return batch
 
     def _with_similar(self, first: _QueuedSentence) -> list[_QueuedSentence]:
-        """A batch with a sentence, and others that do not make it wait much longer."""
+        """A sentence and others that do not make it wait much longer; idle threads are left their share."""
         engine = first.engine.shared
-        longest_allowed = max(_LONGER * len(first.ids), _SOME_TOKENS)
         similar = [
             each
             for each in self._waiting
             if each.engine.shared is engine
             and each.search == first.search
             and each is not first
-            and len(each.ids) <= longest_allowed
+            and len(each.ids) <= _LONGER * len(first.ids)
         ]
         similar.sort(key=lambda sentence: abs(len(sentence.ids) - len(first.ids)))  # stable: oldest first
         share = min(math.ceil((len(similar) + 1) / (self._num_idle + 1)), engine.batch_sentences)
@@ -261,50 +224,63 @@ class SentenceQueue:
             batch.append(sentence)
         return batch
 
-    def _translate(self, batch: Sequence[_QueuedSentence]) -> list[list[Hypothesis]]:
-        """Translate a batch such that no result depends on the other sentences in it."""
-        found = self._submit(batch, max(sentence.max_length for sentence in batch))
-        for row, (sentence, hypotheses) in enumerate(zip(batch, found, strict=True)):
-            if any(len(hypothesis.ids) - 1 > sentence.max_length for hypothesis in hypotheses):
-                (found[row],) = self._submit([sentence], sentence.max_length)
-        return found
-
-    def _translate_alone(self, sentence: _QueuedSentence) -> None:
-        """Translate a sentence whose batch failed: only the request whose sentence fails gets the error."""
+    def _answer(self, batch: Sequence[_QueuedSentence]) -> None:
+        """Translate a batch; if it fails, each sentence alone: only those that fail get the error."""
+        started = time.perf_counter()
         try:
-            (hypotheses,) = self._translate([sentence])
-        except Exception as error:
-            sentence.hypotheses.set_exception(error)
-        else:
+            found = _translate(batch)
+        except Exception as error:  # whatever it is, no request may wait forever
+            if len(batch) == 1:
+                batch[0].hypotheses.set_exception(error)
+                return
+            for sentence in batch:
+                self._answer([sentence])
+            return
+        waits = [started - sentence.added for sentence in batch]
+        num_source = sum(len(sentence.ids) for sentence in batch)
+        num_target = sum(len(each[0].ids) - 1 for each in found)
+        self._on_batch(batch[0].engine.label, waits, num_source, num_target)
+        for sentence, hypotheses in zip(batch, found, strict=True):
             sentence.hypotheses.set_result(hypotheses)
 
-    def _submit(self, batch: Sequence[_QueuedSentence], max_length: int) -> list[list[Hypothesis]]:
-        sources, prefixes = [each.ids for each in batch], [each.target_prefix for each in batch]
-        prefixes = prefixes if any(prefixes) else []
-        return batch[0].engine.shared.submit(
-            replace(batch[0].search, sources=sources, max_length=max_length, target_prefixes=prefixes)
-        )()
+
+def _translate(batch: Sequence[_QueuedSentence]) -> list[list[Hypothesis]]:
+    """Translate a batch such that no result depends on the other sentences in it."""
+    found = _search(batch, max(sentence.max_length for sentence in batch))
+    for row, (sentence, hypotheses) in enumerate(zip(batch, found, strict=True)):
+        if any(len(hypothesis.ids) - 1 > sentence.max_length for hypothesis in hypotheses):
+            (found[row],) = _search([sentence], sentence.max_length)
+    return found
+
+
+def _search(batch: Sequence[_QueuedSentence], max_length: int) -> list[list[Hypothesis]]:
+    sources, prefixes = [each.ids for each in batch], [each.target_prefix for each in batch]
+    prefixes = prefixes if any(prefixes) else []
+    return batch[0].engine.shared.submit(
+        replace(batch[0].search, sources=sources, max_length=max_length, target_prefixes=prefixes)
+    )()
 
 
 class QueuedRequest:
     """A client's request: its sentences, with one engine or several, are counted and cancelled together.
 
-    ``client`` is who sends it, and shares the time that it gets among its requests.
-    ``max_pending_sentences`` is for a request with many sentences: the most that may be queued at a time, to
-    leave room for other requests. Such a request waits while the queue is full.
+    ``client`` is who sends it, and shares the time that it gets among its requests. ``max_pending_sentences``
+    is for a document, of which there are few, with many sentences: the most that may be queued at a time.
+    They take no room in the queue, nor does the document take a turn of other requests.
     """
 
     def __init__(
         self, queue: SentenceQueue, max_pending_sentences: int | None = None, client: str = ""
     ) -> None:
         self.queue, self.max_pending_sentences, self.client = queue, max_pending_sentences, client
+        self.takes_room = max_pending_sentences is None
+        self.turn = queue.turns if self.takes_room else threading.Semaphore()
         self.is_cancelled = False
         self.spent = 0.0
         """What its sentences have cost so far, counted from when it began to wait."""
 
     def cancel(self) -> None:
         """Remove the sentences that are still queued."""
-        self.is_cancelled = True
         self.queue.drop(self)
 
 
@@ -329,22 +305,23 @@ class CoalescingEngine:
         """Queue the sentences.
 
         Raises:
-            BusyError: The queue is full.
+            Refusal: The queue is full.
             CancelledError: The request is cancelled, or the queue is closed; also raised while waiting.
         """
         prefixes: Any = request.target_prefixes or [()] * len(request.sources)
         search = replace(request, sources=(), max_length=0, target_prefixes=())
         sentences = [
-            _QueuedSentence(ids, request.max_length, prefix, search, self)
+            _QueuedSentence(ids, request.max_length, prefix, search, self, self.request)
             for ids, prefix in zip(request.sources, prefixes, strict=True)
         ]
-        queue, waits_for_room = self.request.queue, self.request.max_pending_sentences is not None
-        with queue.paused() if waits_for_room else nullcontext():
-            queue.add(sentences, waits_for_room=waits_for_room)
+        self.request.queue.add(sentences)
 
         def wait() -> list[list[Hypothesis]]:
-            with queue.paused():
+            self.request.turn.release()  # to another request
+            try:
                 return [sentence.hypotheses.result() for sentence in sentences]
+            finally:
+                self.request.turn.acquire()
 
         return wait
 

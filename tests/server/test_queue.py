@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,13 +11,9 @@ import pytest
 from waiting import PATIENCE_SECONDS, until
 
 from ptenmt.config import DecodingConfig
-from ptenmt.server import coalescing_engine
-from ptenmt.server.coalescing_engine import (
-    BusyError,
-    CoalescingEngine,
-    QueuedRequest,
-    SentenceQueue,
-)
+from ptenmt.server import queue as queue_module
+from ptenmt.server.limits import Refusal
+from ptenmt.server.queue import CoalescingEngine, QueuedRequest, SentenceQueue
 from ptenmt.tokenizers import END, START
 from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
 
@@ -145,8 +141,8 @@ def test_idle_threads_share_what_comes() -> None:
 
 
 def test_the_first_sentence_waits_for_others_that_come_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coalescing_engine, "GATHERING_SECONDS", PATIENCE_SECONDS)
-    monkeypatch.setattr(coalescing_engine, "BATCH_SENTENCES", 3)
+    monkeypatch.setattr(queue_module, "GATHERING_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(queue_module, "BATCH_SENTENCES", 3)
     with running() as requests:
         requests.engine.gate.set()
         waits = [requests.submit((word, 1)) for word in range(2)]
@@ -171,9 +167,9 @@ def test_sentences_are_refused_while_too_many_of_other_requests_wait() -> None:
         requests.occupy()
         request = QueuedRequest(requests.queue)
         requests.submit_of(request, *((word, 1) for word in range(3)))
-        with pytest.raises(BusyError, match="3 sentences are waiting") as refused:
+        with pytest.raises(Refusal, match="3 sentences are waiting") as refused:
             requests.submit((8, 1), (9, 1))
-        assert refused.value.retry_after > 0
+        assert refused.value.headers == {"retry-after": "1"}
         requests.submit_of(request, (3, 1), (4, 1))  # a request does not stand in its own way
         requests.engine.gate.set()
         until(lambda: requests.queue.num_waiting == 0)
@@ -186,30 +182,40 @@ def test_admitted_requests_count_until_their_sentences_wait() -> None:
         first, second, third = (QueuedRequest(requests.queue) for _ in range(3))
         requests.queue.admit(first)
         requests.queue.admit(second)
-        with pytest.raises(BusyError, match="2 sentences are waiting"):
+        with pytest.raises(Refusal, match="2 sentences are waiting"):
             requests.queue.admit(third)
         second.cancel()
         requests.queue.admit(third)
         requests.submit_of(first, (1, 1))
-        with pytest.raises(BusyError):
+        with pytest.raises(Refusal):
             requests.queue.admit(QueuedRequest(requests.queue))
         third.cancel()
         requests.queue.admit(QueuedRequest(requests.queue))
 
 
-def test_a_document_waits_for_room_and_leaves_some() -> None:
-    with running(max_waiting=4) as requests, ThreadPoolExecutor() as pool:
+def test_a_document_takes_no_room_of_others_and_needs_none() -> None:
+    with running(max_waiting=3) as requests:
         requests.occupy()
-        waiting = requests.submit((1, 1), (2, 1), (3, 1))
-        document = QueuedRequest(requests.queue, max_pending_sentences=4)
+        document = QueuedRequest(requests.queue, max_pending_sentences=8)
         engine = CoalescingEngine(document, requests.engine)
-        assert (engine.batch_sentences, engine.max_pending_batches) == (2, 1)
-        submitted = pool.submit(requests.submit_of, document, (5, 1), (6, 1))
-        time.sleep(0.05)
-        assert not submitted.done()
+        assert (engine.batch_sentences, engine.max_pending_batches) == (4, 1)
+        waits = [requests.submit_of(document, *((word, 1) for word in range(4)))]
+        waits.append(requests.submit((4, 1), (5, 1), (6, 1)))
+        waits.append(requests.submit_of(document, *((word, 1) for word in range(7, 11))))
+        with pytest.raises(Refusal, match="3 sentences are waiting"):
+            requests.queue.admit(QueuedRequest(requests.queue))
         requests.engine.gate.set()
-        assert words(waiting) == [1, 2, 3]
-        assert words(submitted.result(PATIENCE_SECONDS)) == [5, 6]
+        assert [word for wait in waits for word in words(wait)] == list(range(11))
+
+
+def test_a_document_computes_beside_other_requests() -> None:
+    with running() as requests:
+        ordinary, document, other = (QueuedRequest(requests.queue, most) for most in (None, 8, 8))
+        assert ordinary.turn is requests.queue.turns
+        with document.turn, other.turn, ordinary.turn:
+            wait = requests.submit_of(document, (1, 1))
+            requests.engine.gate.set()
+            assert words(wait) == [1]
 
 
 def test_sentences_of_a_cancelled_request_are_not_translated() -> None:
