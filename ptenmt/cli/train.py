@@ -8,13 +8,13 @@ import typer
 from ptenmt.cli import options
 from ptenmt.cli.charts import print_facts, print_tables
 from ptenmt.cli.console import Screen, amount, counted, duration, load_tensorflow, mixture, steps_of_epochs
+from ptenmt.cli.data import data_tables
 from ptenmt.cli.runs import print_comparison, run_document
 from ptenmt.cli.training_view import TrainingView
 from ptenmt.config.loading import find_config, load_config
 from ptenmt.data.corpus import load_corpus
 from ptenmt.evaluation.comparison import RunComparison, compare
 from ptenmt.evaluation.systems import LoadOptions
-from ptenmt.evaluation.tables import data_tables
 from ptenmt.runs import COMMANDS, STARTER, Run
 from ptenmt.runs.history import metric_name, metric_value
 from ptenmt.runs.weights import best_weights
