@@ -24,7 +24,7 @@ from ptenmt.data.augmentation import capitalized
 from ptenmt.data.placeholders import find_entities, in_notation
 from ptenmt.data.readers import SentencePair
 from ptenmt.evaluation import EvaluationFiles, LoadOptions
-from ptenmt.evaluation.error_analysis import max_repeats
+from ptenmt.evaluation.errors import max_repeats
 from ptenmt.evaluation.evaluation import EvaluationRequest
 from ptenmt.scores import MetricName, Scorer
 from ptenmt.tokenizers.words import word_pattern
