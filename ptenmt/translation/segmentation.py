@@ -52,7 +52,8 @@ class TextEncoder:
         self._preparation = TextPreparation(config.data)
         source = tokenizers.source
         known = source.characters if config.tokenizer.characters else source.frequent_characters
-        self._plain = str.maketrans({mark: plain for mark, plain in _PLAIN.items() if mark not in known})
+        plain = {mark: sign for mark, sign in _PLAIN.items() if mark not in known and sign in known}
+        self._plain = str.maketrans(plain)
         self._copies_unknown = config.tokenizer.kind == "words"
         self._safeguards = safeguards
 
