@@ -25,7 +25,7 @@ from baselines.machine import describe, same_command
 from ptenmt.data.batches import encode_pairs, sorted_batches
 from ptenmt.data.corpus import load_split
 from ptenmt.data.readers import SentencePair
-from ptenmt.evaluation.test_set import TestSet
+from ptenmt.evaluation.test_sets import TestSet
 from ptenmt.model.ctranslate2_model import CTranslate2Model, convert
 from ptenmt.model.transformer import Transformer
 from ptenmt.runs import find_run

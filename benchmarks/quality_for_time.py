@@ -50,11 +50,10 @@ def train_for(seconds: float, command: list[str]) -> float:
 
 
 def score(run: Path) -> dict[str, Any]:
-    """The report of ``ptenmt evaluate`` for a run's latest weights on the validation pairs."""
-    report = run.with_suffix(".json")
-    words = ["--run", str(run), "--split", "validation", "--checkpoint", "latest", "--report", str(report)]
-    subprocess.run(ptenmt("evaluate", *words, "--quiet"), check=True, stdout=subprocess.DEVNULL)
-    return json.loads(report.read_text())
+    """The facts of ``ptenmt evaluate`` for a run's latest weights on the validation pairs."""
+    words = ["--run", str(run), "--split", "validation", "--checkpoint", "latest", "--json", "--quiet"]
+    answer = subprocess.run(ptenmt("evaluate", *words), check=True, stdout=subprocess.PIPE)
+    return json.loads(answer.stdout)
 
 
 def epochs_of(run: Path) -> float:

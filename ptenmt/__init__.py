@@ -19,22 +19,24 @@ if TYPE_CHECKING:  # "as" marks them as public for type checkers
     )
     from ptenmt.evaluation.comparison import compare as compare
     from ptenmt.export.packaging import export_model as export_model
-    from ptenmt.inspection.alignment import word_alignment as word_alignment
-    from ptenmt.inspection.attention import attention_weights as attention_weights
-    from ptenmt.inspection.drawing import (
-        alignment_figure as alignment_figure,
-        attention_figure as attention_figure,
-        embeddings_figure as embeddings_figure,
-        history_figure as history_figure,
-        positions_figure as positions_figure,
-        probabilities_figure as probabilities_figure,
-        save_figure as save_figure,
-        schedule_figure as schedule_figure,
-        tokens_figure as tokens_figure,
+    from ptenmt.inspection.alignment import (
+        alignment_panel as alignment_panel,
+        attention_panels as attention_panels,
+        attention_weights as attention_weights,
+        word_alignment as word_alignment,
     )
-    from ptenmt.inspection.embeddings import nearest_neighbours as nearest_neighbours
+    from ptenmt.inspection.drawing import draw as draw, save_figure as save_figure
     from ptenmt.inspection.inspector import Inspector as Inspector
-    from ptenmt.inspection.tokens import token_probabilities as token_probabilities
+    from ptenmt.inspection.plots import (
+        history_plots as history_plots,
+        nearest_neighbours as nearest_neighbours,
+        positions_map as positions_map,
+        schedule_plot as schedule_plot,
+    )
+    from ptenmt.inspection.tokens import (
+        token_panels as token_panels,
+        token_probabilities as token_probabilities,
+    )
     from ptenmt.training.averaging import average as average
     from ptenmt.training.distillation import distil as distil
     from ptenmt.training.session import train as train
@@ -47,29 +49,27 @@ if TYPE_CHECKING:  # "as" marks them as public for type checkers
         next_token_alternatives as next_token_alternatives,
     )
 
-_OF_A_RUN = ("alignment", "attention", "embeddings", "probabilities", "tokens")
-_OTHERS = ("history", "positions", "schedule", "save")
-_MODULES = {
-    "average": "ptenmt.training.averaging",
-    "Completer": "ptenmt.translation.completion",
-    "load_config": "ptenmt.config.loading",
-    "PtenmtError": "ptenmt.errors",
-    **dict.fromkeys(("EvaluationFiles", "LoadOptions", "evaluate"), "ptenmt.evaluation"),
-    "compare": "ptenmt.evaluation.comparison",
-    "export_model": "ptenmt.export.packaging",
-    "word_alignment": "ptenmt.inspection.alignment",
-    "attention_weights": "ptenmt.inspection.attention",
-    **{f"{name}_figure": "ptenmt.inspection.drawing" for name in (*_OF_A_RUN, *_OTHERS)},
-    "nearest_neighbours": "ptenmt.inspection.embeddings",
-    "Inspector": "ptenmt.inspection.inspector",
-    "token_probabilities": "ptenmt.inspection.tokens",
-    "train": "ptenmt.training.session",
-    "distil": "ptenmt.training.distillation",
-    "Translator": "ptenmt.translation",
-    "move_markup": "ptenmt.translation.markup",
-    "with_confidence": "ptenmt.translation.scoring",
-    **dict.fromkeys(("align", "next_token_alternatives"), "ptenmt.translation.single_sentence"),
+_NAMES = {
+    "ptenmt.config.loading": "load_config",
+    "ptenmt.errors": "PtenmtError",
+    "ptenmt.evaluation": "EvaluationFiles LoadOptions evaluate",
+    "ptenmt.evaluation.comparison": "compare",
+    "ptenmt.export.packaging": "export_model",
+    "ptenmt.inspection.alignment": "alignment_panel attention_panels attention_weights word_alignment",
+    "ptenmt.inspection.drawing": "draw save_figure",
+    "ptenmt.inspection.inspector": "Inspector",
+    "ptenmt.inspection.plots": "history_plots nearest_neighbours positions_map schedule_plot",
+    "ptenmt.inspection.tokens": "token_panels token_probabilities",
+    "ptenmt.training.averaging": "average",
+    "ptenmt.training.distillation": "distil",
+    "ptenmt.training.session": "train",
+    "ptenmt.translation": "Translator",
+    "ptenmt.translation.completion": "Completer",
+    "ptenmt.translation.markup": "move_markup",
+    "ptenmt.translation.scoring": "with_confidence",
+    "ptenmt.translation.single_sentence": "align next_token_alternatives",
 }
+_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 __all__ = list(_MODULES)
 
 

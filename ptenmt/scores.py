@@ -1,7 +1,7 @@
 """Corpus scores with confidence intervals and significance tests, all computed by sacreBLEU."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from ptenmt.runs.history import NOTHING
@@ -52,6 +52,10 @@ class Score:
         end = self.mean + self.margin
         return end if self.name in LOWER_IS_BETTER else min(end, 100.0)
 
+    def facts(self) -> dict[str, Any]:
+        """The score and its interval as JSON values."""
+        return asdict(self) | {"low": self.low, "high": self.high}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
@@ -85,13 +89,10 @@ class Difference:
         """The p-value with three decimals."""
         return NOTHING if self.p_value is None else f"{self.p_value:.3f}"
 
-
-@dataclass(frozen=True, kw_only=True)
-class BaselineComparison:
-    """Every score beside the baseline's."""
-
-    name: str
-    differences: list[Difference]
+    def facts(self) -> dict[str, Any]:
+        """Both scores and the verdict as JSON values."""
+        scores = {"score": self.score.facts(), "baseline": self.baseline.facts()}
+        return {**scores, "p_value": self.p_value, "verdict": self.verdict}
 
 
 class Scorer:
@@ -120,16 +121,11 @@ class Scorer:
 
     def sentence_values(self, hypotheses: Sequence[str], name: MetricName) -> list[float]:
         """The score of each sentence alone."""
-        rows = zip(hypotheses, zip(*self._references, strict=True), strict=True)
-        metric = self._metrics[name]
-        return [
-            float(
-                metric.sentence_score(
-                    text, [reference for reference in references if reference is not None]
-                ).score
-            )
-            for text, references in rows
-        ]
+        metric, values = self._metrics[name], []
+        for text, references in zip(hypotheses, zip(*self._references, strict=True), strict=True):
+            given = [reference for reference in references if reference is not None]
+            values.append(float(metric.sentence_score(text, given).score))
+        return values
 
     def scores(self, hypotheses: Sequence[str], rows: Sequence[int] | None = None) -> list[Score]:
         """Scores with confidence intervals, of all sentences or of the given rows."""

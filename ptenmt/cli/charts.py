@@ -1,4 +1,4 @@
-"""Figures in a terminal: tables, heat maps and bars, in colour or without; line plots as tables."""
+"""Figures in a terminal: tables, heat maps in shades, line plots as tables."""
 
 import math
 import os
@@ -9,33 +9,18 @@ from pathlib import Path
 
 import numpy as np
 from rich.cells import cell_len, set_cell_size
-from rich.color import Color
-from rich.console import Console
 from rich.padding import Padding
-from rich.style import Style
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from ptenmt.cli.console import Screen, make_console, standard_output
-from ptenmt.inspection.figures import Bars, HeatMap, LinePlot, Panel, Table
+from ptenmt.inspection.figures import HeatMap, LinePlot, Panel, Table
 
-_PIPE_WIDTH = 80
 _UNLIMITED = 100_000
-
 _SHADES = " ░▒▓█"
-_COLOURS = {
-    "blues": ((247, 251, 255), (107, 174, 214), (8, 48, 107)),
-    "reds": ((255, 245, 240), (251, 106, 74), (103, 0, 13)),
-    "greys": ((250, 250, 250), (150, 150, 150), (60, 60, 60)),
-    "diverging": ((103, 0, 31), (214, 96, 77), (247, 247, 247), (67, 147, 195), (5, 48, 97)),
-}
 _MAX_LABEL = 14
 _NARROW_CELL = 2
 _MAX_LINES = 50
-_SCALE_CELLS = 10
-
-_MAX_BAR_WIDTH = 30
-_EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 _GAP = 2
 _MIN_COLUMN = 24
@@ -56,39 +41,32 @@ def show(
         screen.say(f"drawn: {output}")
         return
     console = make_console()
+    # In a pipe without COLUMNS, heat maps are complete.
+    has_width = console.is_terminal or "COLUMNS" in os.environ
     with standard_output():
         if title:
             console.print(Text(title, style="bold"), soft_wrap=not console.is_terminal)
         for number, panel in enumerate(panels):
             if number or title:
                 console.print()
-            if isinstance(panel, Table | LinePlot):
+            if isinstance(panel, HeatMap):
+                for line in heat_map_lines(panel, console.width if has_width else _UNLIMITED):
+                    console.print(line, soft_wrap=not console.is_terminal)
+            else:
                 print_table(plot_table(panel) if isinstance(panel, LinePlot) else panel)
-                continue
-            for line in _lines(panel, console):
-                console.print(line, soft_wrap=not console.is_terminal)
 
 
-def _lines(panel: HeatMap | Bars, console: Console) -> list[Text]:
-    """Lines that fit the terminal, or ``COLUMNS``; in a pipe without that, heat maps are complete."""
-    has_colours = console.color_system in ("256", "truecolor") and not console.no_color
-    has_width = console.is_terminal or "COLUMNS" in os.environ
-    if isinstance(panel, HeatMap):
-        return heat_map_lines(panel, console.width if has_width else _UNLIMITED, has_colours)
-    return _bar_lines(panel, console.width if has_width else _PIPE_WIDTH)
-
-
-def heat_map_lines(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
-    """Draw a heat map in coloured cells, or shades of grey where the terminal has fewer than 256 colours.
+def heat_map_lines(panel: HeatMap, width: int) -> list[Text]:
+    """Draw a heat map in shades.
 
     Labelled columns beyond the width are left out; of numbered rows and columns one in two, three, … is
     drawn; the title mentions it.
     """
-    lines = (_labelled if panel.row_labels else _numbered)(panel, width, has_colours)
-    return lines if panel.has_numbers else [*lines, _scale(panel, has_colours)]
+    lines = _labelled(panel, width) if panel.row_labels else _numbered(panel, width)
+    return lines if panel.has_numbers else [*lines, Text(f"{panel.low:.3g} {_SHADES} {panel.high:.3g}")]
 
 
-def _labelled(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
+def _labelled(panel: HeatMap, width: int) -> list[Text]:
     """One line per row: label, cells."""
     left = min(max(map(cell_len, panel.row_labels)), _MAX_LABEL, width // 3)
     room = max((width - left - 1) // _NARROW_CELL, 1)
@@ -104,18 +82,17 @@ def _labelled(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
         labels = [[label.rjust(height)[number] for label in cropped] for number in range(height)]
     for row in labels:
         centred = (set_cell_size(" " * ((cell - cell_len(label)) // 2) + label, cell) for label in row)
-        lines.append(Text(" " * (left + 1) + "".join(centred)))
-        lines[-1].rstrip()
-    levels = _levels(panel)
-    for number, (label, values, row) in enumerate(zip(panel.row_labels, panel.values, levels, strict=True)):
+        lines.append(Text((" " * (left + 1) + "".join(centred)).rstrip()))
+    shades = _shades(panel)
+    for number, (label, values) in enumerate(zip(panel.row_labels, panel.values, strict=True)):
         shown = _cropped(label, left)
-        line = Text(" " * (left - cell_len(shown)) + shown + " ")
-        for column, (value, level) in enumerate(zip(values, row, strict=True)):
-            sign = "●" if (number, column) in panel.marks else ""
+        cells = []
+        for column, (value, shade) in enumerate(zip(values, shades[number], strict=True)):
             if panel.has_numbers:
-                sign = f"{value:.0f}"
-            line.append_text(_cell(sign, level, cell, panel, has_colours))
-        lines.append(line)
+                cells.append(f"{value:.0f}".center(cell))
+            else:
+                cells.append(("●" if (number, column) in panel.marks else "").center(cell, shade))
+        lines.append(Text(" " * (left - cell_len(shown)) + shown + " " + "".join(cells)))
     return lines
 
 
@@ -129,90 +106,27 @@ def _cropped(label: str, cells: int) -> str:
     return label if cell_len(label) <= cells else set_cell_size(label, cells - 1).rstrip() + "…"
 
 
-def _levels(panel: HeatMap) -> np.ndarray:
-    """Each value on the scale from low, 0, to high, 1."""
-    return np.asarray(np.clip((panel.values - panel.low) / (panel.high - panel.low), 0.0, 1.0))
+def _shades(panel: HeatMap) -> list[str]:
+    """A character per value of each row, the darker the higher the value is between low and high."""
+    levels = np.clip((panel.values - panel.low) / (panel.high - panel.low), 0.0, 1.0)
+    places = (levels * (len(_SHADES) - 1)).round().astype(int)
+    return ["".join(_SHADES[place] for place in row) for row in places.tolist()]
 
 
-def _cell(sign: str, level: float, cells: int, panel: HeatMap, has_colours: bool) -> Text:
-    """A cell: its number or mark, if it has one, on its shade or colour."""
-    if not has_colours:
-        return Text(sign.center(cells, " " if panel.has_numbers else _shade(level)))
-    red, green, blue = _rgb(panel.palette, level)
-    ink = "black" if red + green + blue > 3 * 128 else "white"
-    return Text(sign.center(cells), Style(color=ink, bgcolor=Color.from_rgb(red, green, blue)))
-
-
-def _numbered(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
-    """One character per value, with colours two rows per line; row numbers on the left."""
+def _numbered(panel: HeatMap, width: int) -> list[Text]:
+    """One character per value; row numbers on the left."""
     left = len(str(panel.num_rows - 1))
-    rows_per_line = 2 if has_colours else 1
-    unit = 2 if panel.columns_are_paired else 1
-    across = math.ceil(panel.num_columns / unit / ((width - left - 1) // unit))
-    down = math.ceil(panel.num_rows / (_MAX_LINES * rows_per_line))
-    column_name = panel.column_name or "column"
-    column_name = f"pair of {column_name}s" if panel.columns_are_paired else column_name
-    row_name = panel.row_name or "row"
-    if row_name == column_name:
-        row_name, column_name = "row", "column"
-    steps = ((row_name, down), (column_name, across))
+    across = math.ceil(panel.num_columns / (width - left - 1))
+    down = math.ceil(panel.num_rows / _MAX_LINES)
+    steps = ((panel.row_name or "row", down), (panel.column_name or "column", across))
     parts = [f"one {name} in {step}" for name, step in steps if step > 1]
     lines = _heading(panel)
     if parts:
         lines[0].append(f" ({', '.join(parts)})")
-    columns = np.arange(panel.num_columns)
-    columns = columns[columns // unit % across == 0]
-    levels = _levels(panel)[::down, columns]
-    for first in range(0, len(levels), rows_per_line):
-        line = Text(f"{first * down:>{left}} ")
-        upper, lower = levels[first], levels[min(first + rows_per_line, len(levels)) - 1]
-        for above, below in zip(upper, lower, strict=True):
-            if has_colours:
-                ink, paper = (Color.from_rgb(*_rgb(panel.palette, level)) for level in (above, below))
-                line.append("▀", Style(color=ink, bgcolor=paper))
-            else:
-                line.append(_shade(above))
-        lines.append(line)
+    shades = _shades(panel)
+    lines += [Text(f"{row:>{left}} {shades[row][::across]}") for row in range(0, panel.num_rows, down)]
+    columns = range(0, panel.num_columns, across)
     lines.append(Text(" " * (left + 1) + "0" + str(columns[-1]).rjust(len(columns) - 1)))
-    return lines
-
-
-def _scale(panel: HeatMap, has_colours: bool) -> Text:
-    line = Text(f"{panel.low:.3g} ")
-    if has_colours:
-        for level in np.linspace(0, 1, _SCALE_CELLS):
-            line.append_text(_cell("", float(level), 1, panel, has_colours))
-    else:
-        line.append(_SHADES)
-    return line.append(f" {panel.high:.3g}")
-
-
-def _shade(level: float) -> str:
-    return _SHADES[round(float(level) * (len(_SHADES) - 1))]
-
-
-def _rgb(palette: str, level: float) -> tuple[int, int, int]:
-    colours = np.array(_COLOURS[palette], dtype=float)
-    place = np.linspace(0, 1, len(colours))
-    red, green, blue = (round(float(np.interp(level, place, part))) for part in colours.T)
-    return red, green, blue
-
-
-def bar(cells: float) -> str:
-    """A bar of a length in terminal cells, drawn in eighths."""
-    whole, eighths = divmod(round(8 * cells), 8)
-    return ("█" * whole + _EIGHTHS[eighths]).rstrip()
-
-
-def _bar_lines(panel: Bars, width: int) -> list[Text]:
-    names = [Text(name) for name in panel.names]
-    label_width = min(max(name.cell_len for name in names), width // 2)
-    bar_width = min(width - label_width - 8, _MAX_BAR_WIDTH)
-    lines = [Text(panel.title, style="bold")]
-    for name, value in zip(names, panel.values, strict=True):
-        name.truncate(label_width, overflow="ellipsis", pad=True)
-        lines.append(Text.assemble(name, f" {value:6.3f} ", (bar(bar_width * max(value, 0.0)), "cyan")))
-        lines[-1].rstrip()
     return lines
 
 

@@ -1,10 +1,8 @@
 """``ptenmt download`` and ``data``: training pairs before a training."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from ptenmt.cli.charts import print_tables
 from ptenmt.cli.console import Screen, load_tensorflow
@@ -14,10 +12,10 @@ from ptenmt.config.loading import load_config
 from ptenmt.data.augmentation import share_with_quantities
 from ptenmt.data.corpora import fetch_corpora
 from ptenmt.data.corpus import fetch_data, fetch_sources, load_corpus
+from ptenmt.data.filters import FilterReport
 from ptenmt.data.sides import suspicions
 from ptenmt.errors import ConfigError
-from ptenmt.evaluation.report import check_report_file, write_data_report
-from ptenmt.evaluation.tables import data_tables
+from ptenmt.inspection.figures import Table
 
 
 def download(
@@ -55,7 +53,6 @@ def data(
     screen: Screen,
     config: ConfigName,
     overrides: Overrides = None,
-    report: Annotated[Path | None, typer.Option(metavar="FILE")] = None,
 ) -> dict[str, Any]:
     """Show what the filters remove from each training file, with examples.
 
@@ -64,20 +61,15 @@ def data(
     The filters are options of data.filters; sentences of the validation and test pairs are removed in any
     case. The prepared pairs are cached for the training (data.cache_dir).
 
-    Example: ptenmt data --config files.yaml --report data.html
+    Example: ptenmt data --config files.yaml
 
     Example: ptenmt data --config mine.yaml --set data.filters.right_language=true
-
-    Args:
-        report: Write what each filter removed from each file, with examples: .html or .json.
     """
     settings = load_config(config, overrides or [])
     if settings.task != "translation":
         raise ConfigError(
             f"task={settings.task} has no sentence pairs", "give the config of a translation model"
         )
-    if report is not None:  # checked before the data are read, which may take long
-        check_report_file(report)
     _fetch(screen, settings.data)
     with screen.working("reading and filtering the pairs"):
         for suspicion in suspicions(settings.data):
@@ -88,9 +80,6 @@ def data(
     if settings.data.augment.quantities:
         share = share_with_quantities(corpus.train, settings.data)
         screen.say(f"data.augment.quantities changes {share:.1%} of the pairs for which it is drawn")
-    if report is not None:
-        write_data_report(reports, settings.data, report)
-        screen.say(f"report: {report}")
     return {"files": list(map(asdict, reports))}
 
 
@@ -100,3 +89,38 @@ def _fetch(screen: Screen, data: DataConfig) -> None:
         load_tensorflow(screen)
     with screen.downloads() as show:
         fetch_data(data, show)
+
+
+def data_tables(reports: Sequence[FilterReport]) -> list[Table]:
+    """What is left of each training file, what each filter removed from it, and examples."""
+    examples = [
+        Table(
+            title=f"{name}: examples",
+            rows=[row for pair in removed.examples for row in zip(("source", "target"), pair, strict=True)],
+        )
+        for name, removed in FilterReport.total(reports).affected.items()
+    ]
+    return [files_table(reports), *([filters_table(reports)] if examples else []), *examples]
+
+
+def files_table(reports: Sequence[FilterReport]) -> Table:
+    """How many pairs were read from each training file, and how many are trained on."""
+    rows = []
+    for report in [*reports, FilterReport.total(reports)] if len(reports) > 1 else reports:
+        counts = (report.num_read, report.num_drawn, sum(report.num_removed.values()), report.num_left)
+        share = f"{report.num_left / max(report.num_read - report.num_drawn, 1):.1%}"
+        rows.append((report.name, *(f"{count:,}" for count in counts), share))
+    header = ("file", "pairs", "held out", "removed", "left", "share left")
+    return Table(title="Training files", header=header, rows=rows, numbers={1, 2, 3, 4, 5})
+
+
+def filters_table(reports: Sequence[FilterReport]) -> Table:
+    """How many pairs each filter removed from each training file."""
+    rows = [
+        (name, report.name, f"{removed.count:,}", f"{removed.count / report.num_read:.2%}")
+        for name in FilterReport.total(reports).affected
+        for report in reports
+        if (removed := report.affected.get(name))
+    ]
+    header = ("filter", "file", "pairs", "share")
+    return Table(title="Removed by filter", header=header, rows=rows, numbers={2, 3})

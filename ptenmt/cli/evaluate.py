@@ -18,17 +18,15 @@ Args:
         most 500 validation pairs, or of your own files, and keep it in the run. Training does so at its end.
     comet: Also score with COMET, if unbabel-comet is installed: a checkpoint, or a name such as
         Unbabel/wmt22-comet-da, which it downloads.
-    details: Show more of the error analysis: scores by source length, word rarity and split words; the worst
-        and the best sentences.
+    details: Show more of the error analysis: scores by source length and word rarity; the worst sentences.
     output: Write sources, references and translations, including the baseline's, to text files in this
         folder.
-    reports: Write a full report with charts and examples: .html; or its figures: .json. May be given several
-        times.
+    report: Write a report with examples: one page, .html.
 """
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -73,8 +71,8 @@ def evaluate(
     comet: Annotated[str | None, typer.Option(metavar="MODEL")] = None,
     details: Annotated[bool, _output_option("--details")] = False,
     output: Annotated[Path | None, _output_option("--output", "-o", metavar="DIR")] = None,
-    reports: Annotated[list[Path] | None, _output_option("--report", metavar="FILE")] = None,
-) -> None:
+    report: Annotated[Path | None, _output_option("--report", metavar="FILE")] = None,
+) -> dict[str, Any]:
     """Score a run, or finished translations: BLEU, chrF2++ and TER with confidence intervals; error analysis.
 
     The scores are sacreBLEU's, with its signatures and 95% bootstrap intervals: on detokenized text, and on
@@ -92,11 +90,13 @@ def evaluate(
     Example: ptenmt evaluate --hypotheses theirs.en --reference one.en --reference other.en
     """
     if test_set == "list":
-        _print_test_sets(run)
-        return
+        return {"test_sets": _print_test_sets(run)}
     options.refuse_contradictions(context, _EXCLUSIVE)
     options.refuse_repeated(context, "--source", "--hypotheses")
-    _check_output(output, reports or [])  # before the evaluation, which takes long
+    if report is not None:  # before the evaluation, which takes long
+        check_report_file(report)
+    if output is not None:
+        make_folder(output)
     files = evaluation.EvaluationFiles(
         source=source,
         references=references or (),
@@ -124,33 +124,22 @@ def evaluate(
             comet=comet,
             on_progress=show,
         )
-    _show(evaluated, details, output, reports or [])
-
-
-def _check_output(folder: Path | None, reports: list[Path]) -> None:
-    for report in reports:
-        check_report_file(report)
-    if folder is not None:
-        make_folder(folder)
-
-
-def _show(
-    evaluated: evaluation.Evaluation, with_details: bool, folder: Path | None, reports: list[Path]
-) -> None:
-    tables = list(evaluation_tables(evaluated, with_details=with_details))
-    if with_details:
-        tables += sentence_tables(evaluated.error_analysis)
+    tables = evaluation_tables(evaluated, with_details=details)
+    if details:
+        tables += sentence_tables(evaluated.error_analysis.worst)
     print_tables(tables)
-    if folder is not None:
-        evaluated.write_texts(folder)
-    for report in reports:
+    if output is not None:
+        evaluated.write_texts(output)
+    if report is not None:
         write_report(evaluated, report)
+    return evaluated.facts()
 
 
-def _print_test_sets(run: str | None) -> None:
+def _print_test_sets(run: str | None) -> dict[str, str]:
     data = find_run(run).config().data if run or list_runs() else DataConfig()
     languages = "-".join(data.languages)
     sets = evaluation.list_test_sets(data)
     if not sets:
         raise PtenmtError(f"sacreBLEU has no test set of {languages}")
     print_facts(f"published test sets of {languages}", sets)
+    return sets

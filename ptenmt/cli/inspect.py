@@ -1,25 +1,34 @@
 """``ptenmt inspect``: the commands that inspect a model."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from ptenmt.atomic_files import json_text
 from ptenmt.cli import options
 from ptenmt.cli.charts import show
 from ptenmt.cli.console import Screen, standard_output
 from ptenmt.config.loading import load_config
 from ptenmt.data.readers import read_lines
 from ptenmt.errors import ConfigError, DataError, PtenmtError
-from ptenmt.inspection.alignment import AlignedPair, alignment_panel, word_alignment, word_alignments
-from ptenmt.inspection.attention import MAX_PANELS_IN_A_ROW, attention_panels, attention_weights
-from ptenmt.inspection.curves import history_plots, schedule_plot
-from ptenmt.inspection.embeddings import nearest_neighbours, neighbour_bars, positions_map, similarity_map
+from ptenmt.inspection.alignment import (
+    MAX_PANELS_IN_A_ROW,
+    alignment_panel,
+    attention_panels,
+    attention_weights,
+    word_alignment,
+    word_alignments,
+)
 from ptenmt.inspection.figures import figure_format
 from ptenmt.inspection.inspector import Inspector
-from ptenmt.inspection.tokens import probability_bars, probability_table, token_panels, token_probabilities
+from ptenmt.inspection.plots import (
+    history_plots,
+    nearest_neighbours,
+    neighbour_tables,
+    positions_map,
+    schedule_plot,
+)
+from ptenmt.inspection.tokens import probability_table, token_panels, token_probabilities
 from ptenmt.runs import find_run
 
 _MAX_POSITIONS = 10_000
@@ -100,10 +109,6 @@ def alignment(
     target: Target = None,
     input_file: Annotated[Path | None, typer.Option("--input", "-i", metavar="FILE")] = None,
     target_file: Annotated[Path | None, typer.Option(metavar="FILE", show_default="the model's own")] = None,
-    form: Annotated[
-        Literal["grid", "pharaoh", "json"] | None,
-        typer.Option(show_default="grid for TEXT, pharaoh for --input"),
-    ] = None,
     layer: Layer = None,
     head: Head = None,
     run: options.RunName = None,
@@ -114,7 +119,8 @@ def alignment(
 
     Each target word is linked to the source word it attends to most, in the mean over the heads of the layer
     that training found to align best; --layer and --head choose others. Words are separated by white space,
-    in the text as the model reads it, as the Pharaoh format has them.
+    in the text as the model reads it. A sentence is shown as a grid; of a file each line becomes a line in
+    the Pharaoh format, pairs source-target, numbered from 0.
 
     Example: ptenmt inspect alignment "este modelo parece funcionar bem"
 
@@ -124,32 +130,29 @@ def alignment(
         text: A sentence.
         input_file: Align every line of this file, plain or .gz.
         target_file: The translations of the lines of --input.
-        form: A grid of words; one line per sentence with pairs source-target, numbered from 0; or one JSON
-            object per line, with words, pairs and weights.
     """
     if text is None and input_file is None:
         raise PtenmtError("nothing to align", "give a sentence, or a file of sentences with --input FILE")
-    grid_options = {"--target": target, "--output": output, "--form grid": form == "grid"}
-    options.refuse_together({"--input": input_file, "TEXT": text, **grid_options})
+    options.refuse_together({"--input": input_file, "TEXT": text, "--target": target, "--output": output})
     options.refuse_together({"--target-file": target_file, "TEXT": text})
-    options.refuse_together({"--output": output, f"--form {form}": form in ("pharaoh", "json")})
     chosen = _chosen_head(head or "mean")
     if chosen == "all":
         raise PtenmtError("an alignment is that of one head or of the mean", "give --head a number")
     inspector = Inspector(run, checkpoint=checkpoint, on_warning=screen.warn)
-    if input_file is not None:
-        sources = list(read_lines(input_file))
-        if not sources:
-            raise DataError(f"{input_file} is empty", "give a file with one sentence per line")
-        targets = None if target_file is None else list(read_lines(target_file))
-        alignments = word_alignments(inspector, sources, targets, layer=layer, head=chosen)
-        _write_alignments(alignments, form or "pharaoh", screen)
-        return
-    only = word_alignment(inspector, str(text), target, layer=layer, head=chosen)
-    if form in ("pharaoh", "json"):
-        _write_alignments([only], form, screen)
-    else:
+    if input_file is None:
+        only = word_alignment(inspector, str(text), target, layer=layer, head=chosen)
         show([alignment_panel(only)], output, screen)
+        return
+    sources = list(read_lines(input_file))
+    if not sources:
+        raise DataError(f"{input_file} is empty", "give a file with one sentence per line")
+    targets = None if target_file is None else list(read_lines(target_file))
+    with standard_output() as stream:
+        alignments = word_alignments(inspector, sources, targets, layer=layer, head=chosen)
+        for number, pair in enumerate(alignments):
+            if number == 0:
+                screen.say(f"aligned by {pair.origin}")
+            stream.write(f"{pair.pharaoh}\n")
 
 
 def probabilities(
@@ -174,11 +177,7 @@ def probabilities(
     """
     inspector = Inspector(run, checkpoint=checkpoint, on_warning=screen.warn)
     distributions = token_probabilities(inspector, text, target, runners_up=runners_up)
-    show(
-        [probability_table(distributions) if output is None else probability_bars(distributions)],
-        output,
-        screen,
-    )
+    show([probability_table(distributions)], output, screen)
 
 
 def tokens(
@@ -225,7 +224,7 @@ def embeddings(
     """
     inspector = Inspector(run, checkpoint=checkpoint, on_warning=screen.warn)
     neighbours = nearest_neighbours(inspector, words, side=side, count=count)
-    show(neighbour_bars(neighbours), output, screen, columns=2)
+    show(neighbour_tables(neighbours), output, screen, columns=2)
 
 
 def positions(
@@ -237,19 +236,17 @@ def positions(
     dimensions: Annotated[
         int | None, typer.Option(min=2, max=_MAX_POSITIONS, metavar="N", show_default="128")
     ] = None,
-    similarity: Annotated[bool, typer.Option("--similarity")] = False,
     output: FigureFile = None,
 ) -> None:
     """Draw the positional encoding.
 
     Example: ptenmt inspect positions --positions 100 --dimensions 100 --output positions.png
 
-    Example: ptenmt inspect positions --run base --similarity
+    Example: ptenmt inspect positions --run base
 
     Args:
         num_positions: The number of positions.
         dimensions: The number of dimensions, d_model.
-        similarity: Draw the similarity of any two positions instead.
     """
     if run is not None:
         if dimensions is not None:
@@ -257,8 +254,7 @@ def positions(
         model = find_run(run).config().model
         dimensions = model.d_model
         num_positions = num_positions or model.max_positions
-    drawn = similarity_map if similarity else positions_map
-    show([drawn(num_positions or 50, dimensions or 128)], output, screen)
+    show([positions_map(num_positions or 50, dimensions or 128)], output, screen)
 
 
 def schedule(
@@ -298,8 +294,7 @@ def history(
         over: The x axis.
         curves: What to draw: loss, accuracy, bleu, chrf, rate, speed; may be given several times.
     """
-    chosen = [find_run(run) for run in runs] if runs else [find_run()]
-    show(history_plots(chosen, over, curves or ()), output, screen, columns=2)
+    show(history_plots(runs or [find_run()], over, curves or ()), output, screen, columns=2)
 
 
 def _chosen_head(given: str) -> int | Literal["mean", "all"]:
@@ -308,18 +303,6 @@ def _chosen_head(given: str) -> int | Literal["mean", "all"]:
         return names.get(given) or int(given)
     except ValueError:
         raise ConfigError(f"--head {given}: there is no such head", "give a number, mean or all") from None
-
-
-def _write_alignments(alignments: Iterable[AlignedPair], form: str, screen: Screen) -> None:
-    """Write one line per alignment to standard output, and the layer and heads once to stderr."""
-    with standard_output() as stream:
-        for number, pair in enumerate(alignments):
-            if number == 0:
-                screen.say(f"aligned by {pair.origin}")
-            names = ("source_words", "target_words", "layer", "heads", "links")
-            facts = {name: getattr(pair, name) for name in names}
-            facts["weights"] = pair.weights.astype(float).round(4).tolist()
-            stream.write((pair.pharaoh if form == "pharaoh" else json_text(facts)) + "\n")
 
 
 inspect = typer.Typer(

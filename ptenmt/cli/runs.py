@@ -206,7 +206,6 @@ def compare(
     """
     from ptenmt.evaluation import LoadOptions
     from ptenmt.evaluation.comparison import compare as compare_runs
-    from ptenmt.evaluation.evaluation import json_facts
 
     with screen.bar("loading") as show:
         comparison = compare_runs(runs, split, load=LoadOptions(on_warning=screen.warn), on_progress=show)
@@ -216,8 +215,7 @@ def compare(
     for name in comparison.without_weights:
         screen.warn(f"{name} has no weights: it cannot be used")
     print_comparison(comparison)
-    facts: dict[str, Any] = json_facts(comparison)
-    return facts
+    return comparison.facts()
 
 
 def print_comparison(comparison: "RunComparison") -> None:

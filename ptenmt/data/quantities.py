@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 from ptenmt.config import DataConfig
 from ptenmt.data.readers import SentencePair, read_lines
+from ptenmt.errors import ConfigError
 
 Kind = Literal["number", "year", "time", "ordinal", "weekday", "month", "words"]
 _DIGIT = re.compile(r"\d")
@@ -46,8 +47,13 @@ class Notation:
     """How a language writes quantities."""
 
     def __init__(self, language: str) -> None:
-        from babel import Locale
-
+        try:
+            from babel import Locale
+        except ImportError as error:
+            raise ConfigError(
+                "data.augment.quantities needs the package babel",
+                "install it in this environment: pip install babel num2words",
+            ) from error
         self._locale: Any = Locale(language)
         symbols = self._locale.number_symbols.get("latn") or self._locale.number_symbols
         self._decimal, self._group = symbols["decimal"], symbols["group"]

@@ -1,7 +1,7 @@
 """Evaluate a run, or finished translations: scores, comparison with a baseline, error analysis."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, Self
@@ -11,8 +11,8 @@ from ptenmt.data.corpus import HeldOutSplit, load_corpus, load_split
 from ptenmt.data.store import fingerprint
 from ptenmt.data.text import spacing
 from ptenmt.errors import ConfigError, OnProgress, PtenmtError, RunError
-from ptenmt.evaluation.comet import Comet, sources_of
-from ptenmt.evaluation.error_analysis import (
+from ptenmt.evaluation.comet import Comet
+from ptenmt.evaluation.errors import (
     ErrorAnalysis,
     EvaluatedSentence,
     SourceWords,
@@ -20,16 +20,8 @@ from ptenmt.evaluation.error_analysis import (
     count_words,
 )
 from ptenmt.evaluation.robustness import NoiseScores, score_robustness
-from ptenmt.evaluation.systems import (
-    LoadOptions,
-    Reliability,
-    SearchFacts,
-    System,
-    TeacherForced,
-    calibrate,
-    teacher_forced,
-)
-from ptenmt.evaluation.test_set import (
+from ptenmt.evaluation.systems import LoadOptions, SearchFacts, System, calibrate, teacher_forced
+from ptenmt.evaluation.test_sets import (
     PLAIN_TEXT,
     TOKENIZED_TEXT,
     EvaluationFiles,
@@ -39,7 +31,7 @@ from ptenmt.evaluation.test_set import (
 )
 from ptenmt.runs import Run, check_task, find_run
 from ptenmt.runs.history import perplexity
-from ptenmt.scores import BaselineComparison, MetricName, Score, Scorer, TextForm
+from ptenmt.scores import Difference, MetricName, Score, Scorer, TextForm
 from ptenmt.tokenizers import load_tokenizers
 
 SENTENCE_METRIC: MetricName = "chrF2++"
@@ -62,10 +54,6 @@ class Evaluation:
     """Such as ``test pairs``, or ``pairs of talk.en``."""
     files: dict[str, list[str]]
     """The files that were read, by role (see ``EvaluationFiles.names``)."""
-    fingerprint: str
-    """SHA-256 of the prepared sources and first references."""
-    num_pairs: int
-    num_references: int
     loss: float | None = None
     """Teacher-forced cross-entropy in nats per target token; None without a model."""
     accuracy: float | None = None
@@ -74,18 +62,29 @@ class Evaluation:
     """Sources and references that were truncated to the model's positions for loss and accuracy."""
     scores: list[Score]
     """BLEU, chrF2++ and TER, detokenized; then, where the corpus is tokenized, of its tokens."""
-    comparison: BaselineComparison | None
+    baseline: str | None
+    """The run or file that the scores are compared with."""
+    differences: list[Difference]
+    """Each score beside the baseline's; empty without a baseline."""
     search: SearchFacts | None = None
     """None: the hypotheses were given."""
     error_analysis: ErrorAnalysis
     robustness: list[NoiseScores] | None = None
     """The scores without noise and under each noise; None: not asked for."""
-    reliability: Reliability | None = None
-    """Of the confidences; None: the run has no calibration."""
     sentences: list[EvaluatedSentence]
     test_set: TestSet
     output: Hypotheses
     baseline_output: Hypotheses | None = None
+
+    @property
+    def num_pairs(self) -> int:
+        """How many sentences were scored."""
+        return len(self.test_set)
+
+    @property
+    def num_references(self) -> int:
+        """How many references a sentence has at most."""
+        return len(self.test_set.references)
 
     @property
     def perplexity(self) -> float | None:
@@ -99,8 +98,27 @@ class Evaluation:
 
     def facts(self) -> dict[str, Any]:
         """Everything but the texts, as JSON values."""
-        texts = {"sentences", "test_set", "output", "baseline_output"}
-        return {name: json_facts(getattr(self, name)) for name in _names(self) if name not in texts}
+        return {
+            "name": self.name,
+            "folder": self.folder,
+            "checkpoint": self.checkpoint,
+            "split": self.split,
+            "files": self.files,
+            "fingerprint": self.test_set.fingerprint(),
+            "num_pairs": self.num_pairs,
+            "num_references": self.num_references,
+            "loss": self.loss,
+            "perplexity": self.perplexity,
+            "accuracy": self.accuracy,
+            "num_truncated": self.num_truncated,
+            "scores": [score.facts() for score in self.scores],
+            "baseline": self.baseline,
+            "differences": [difference.facts() for difference in self.differences],
+            "search": None if self.search is None else asdict(self.search),
+            "sentences_per_second": self.sentences_per_second,
+            "error_analysis": asdict(self.error_analysis),
+            "robustness": None if self.robustness is None else list(map(asdict, self.robustness)),
+        }
 
     def write_texts(self, folder: Path) -> list[Path]:
         """Write sources, references and hypotheses to a folder, one sentence per line, and return the files.
@@ -123,22 +141,6 @@ class Evaluation:
         for name, lines in columns.items():
             write_text(folder / f"{name}.txt", "".join(f"{line or ''}\n" for line in lines))
         return [folder / f"{name}.txt" for name in columns]
-
-
-def json_facts(value: Any) -> Any:
-    """A result as JSON values: of a dataclass its fields and properties."""
-    if is_dataclass(value):
-        return {name: json_facts(getattr(value, name)) for name in _names(value)}
-    if isinstance(value, dict):
-        return {name: json_facts(entry) for name, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [json_facts(entry) for entry in value]
-    return value
-
-
-def _names(value: Any) -> list[str]:
-    properties = [name for name, attribute in vars(type(value)).items() if isinstance(attribute, property)]
-    return [*(field.name for field in fields(value)), *properties]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,12 +201,34 @@ class EvaluationRequest:
             )
         return System.load(run, self.options)
 
+    def load_baseline(self, baseline: str | Path) -> System | Hypotheses:
+        """Read a file of translations, or else load the run of that name."""
+        if Path(baseline).is_file():
+            return self.read_hypotheses(baseline)
+        try:
+            return self.load(find_run(baseline))
+        except RunError as error:
+            raise RunError(f"{error.message}, and no file {baseline}", error.hint) from error
+
     def read_hypotheses(self, file: str | Path) -> Hypotheses:
         """Read finished translations of the test set."""
         owner = f" of {self.run.path}" if self.split and self.run is not None else ""
         return self.test_set.hypotheses_from_file(
             Path(file), is_tokenized=self.files.is_tokenized, name=f"{self.pairs_name}{owner}"
         )
+
+    def source_words(self, on_progress: OnProgress) -> SourceWords | None:
+        """The words of the sources, the run's tokenizer, and how often the training data has them."""
+        if self.run is None or self.test_set.prepared is None:
+            return None
+        on_progress("counting training words", 0, 1)
+        tokenizer, config = load_tokenizers(self.run.tokenizer_folder).source, self.run.config()
+        try:
+            pairs = load_corpus(config.data, config.seed).train
+        except PtenmtError:  # they may be on another machine: then nothing is said about them
+            return SourceWords(self.test_set.prepared, tokenizer, None)
+        rows = range(0, len(pairs), max(1, len(pairs) // _MAX_COUNTED_SENTENCES))
+        return SourceWords(self.test_set.prepared, tokenizer, count_words(pairs[row][0] for row in rows))
 
 
 def held_out_test_set(run: Run, split: HeldOutSplit, options: LoadOptions) -> TestSet:
@@ -259,121 +283,53 @@ def evaluate(
         ConfigError: The arguments contradict each other.
         PtenmtError: unbabel-comet is not installed, or has no such model.
     """
-    files = files or EvaluationFiles()
-    load = load or LoadOptions()
+    files, load = files or EvaluationFiles(), load or LoadOptions()
     if files.hypotheses is not None:
         needing = {"--robustness": with_robustness, "--calibrate": with_calibration}
         _check_hypotheses_alone(load, baseline, needing)
     request = EvaluationRequest.prepare(run, split, files, load)
-    if comet is not None:
-        sources_of(request.test_set)  # before what takes long
-    metric = None if comet is None else Comet(comet)
-    baseline_system, baseline_output = _baseline(request, baseline)
+    test_set = request.test_set
+    metric = None if comet is None else Comet(comet, test_set)
+    other = None if baseline is None else request.load_baseline(baseline)
+    found: dict[str, Any] = {}
     if files.hypotheses is not None:
-        system = search = forced = None
         output = request.read_hypotheses(files.hypotheses)
     else:
         system = request.load()
         # First, since it loads the weights, which a training may replace meanwhile.
         model, tokenizers = system.trained.numpy_model, system.trained.tokenizers
-        forced = teacher_forced(model, tokenizers, request.test_set.pairs(), on_progress)
+        found |= asdict(teacher_forced(model, tokenizers, test_set.pairs(), on_progress))
+        found["checkpoint"] = system.trained.info.label
         if with_calibration:
-            held_out = request.test_set
-            if request.split is not None:
-                held_out = held_out_test_set(system.trained.run, "validation", load)
-            calibrate(system, held_out.pairs(), on_progress)
-        output, search = system.translate(request.test_set, on_progress)
-    if baseline_system is not None:
-        baseline_output, _ = baseline_system.translate(request.test_set, on_progress)
+            validation = (
+                held_out_test_set(system.trained.run, "validation", load) if request.split else test_set
+            )
+            calibrate(system, validation.pairs(), on_progress)
+        output, found["search"] = system.translate(test_set, on_progress)
+        if with_robustness:
+            found["robustness"] = score_robustness(system, test_set, on_progress)
+    if isinstance(other, System):
+        other, _ = other.translate(test_set, on_progress)
     on_progress("scoring", 0, 1)
-    evaluation = _scored(request, output, str(baseline), baseline_output, on_progress)
-    if metric is not None:
-        on_progress("scoring with COMET", 0, 1)
-        evaluation = _with_comet(evaluation, metric)
-    if system is None or forced is None:
-        return evaluation
-    return _with_model_results(
-        replace(evaluation, search=search),
-        system,
-        forced,
-        with_robustness=with_robustness,
-        on_progress=on_progress,
-    )
-
-
-def _with_comet(evaluation: Evaluation, comet: Comet) -> Evaluation:
-    score, difference = comet.scores(evaluation.test_set, evaluation.output, evaluation.baseline_output)
-    comparison = evaluation.comparison
-    if comparison is not None and difference is not None:
-        comparison = replace(comparison, differences=[*comparison.differences, difference])
-    return replace(evaluation, scores=[*evaluation.scores, score], comparison=comparison)
-
-
-def _with_model_results(
-    evaluation: Evaluation,
-    system: System,
-    forced: TeacherForced,
-    *,
-    with_robustness: bool,
-    on_progress: OnProgress,
-) -> Evaluation:
-    """Add what only a model can tell: loss, confidences, and on demand its scores under noise."""
-    test_set = evaluation.test_set
-    return replace(
-        evaluation,
-        checkpoint=system.trained.info.label,
-        loss=forced.loss,
-        accuracy=forced.accuracy,
-        num_truncated=forced.num_truncated,
-        reliability=Reliability.measure(system, evaluation.output, test_set.references),
-        robustness=score_robustness(system, test_set, on_progress) if with_robustness else None,
-    )
-
-
-def _baseline(
-    request: EvaluationRequest, baseline: str | Path | None
-) -> tuple[System | None, Hypotheses | None]:
-    """The baseline: a run that is yet to translate, or a file of translations."""
-    if baseline is None:
-        return None, None
-    if Path(baseline).is_file():
-        return None, request.read_hypotheses(baseline)
-    try:
-        return request.load(find_run(baseline)), None
-    except RunError as error:
-        raise RunError(f"{error.message}, and no file {baseline}", error.hint) from error
-
-
-def _scored(
-    request: EvaluationRequest,
-    output: Hypotheses,
-    baseline: str,
-    baseline_output: Hypotheses | None,
-    on_progress: OnProgress,
-) -> Evaluation:
-    """Score the output, and compare it with the baseline's, if there is one."""
-    test_set, run = request.test_set, request.run
     scorers = {form: Scorer(form, references) for form, references in test_set.references_by_form.items()}
-    scores, comparison = _scores(scorers, output, baseline, baseline_output)
-    sentences = _sentences(test_set, output, baseline_output)
-    source_words = _source_words(request, on_progress)
-    errors = analyse_errors(sentences, scorers["detokenized"], output.texts, source_words)
+    scores, differences = _scores(scorers, metric, output, other)
+    sentences = _sentences(test_set, output, other)
+    source_words = request.source_words(on_progress)
     return Evaluation(
         name=request.name,
-        folder=None if run is None else str(run.path),
+        folder=None if request.run is None else str(request.run.path),
         split=request.split,
         pairs_name=request.pairs_name,
         files=request.files.names,
-        fingerprint=test_set.fingerprint(),
-        num_pairs=len(test_set),
-        num_references=len(test_set.references),
         scores=scores,
-        comparison=comparison,
-        error_analysis=errors,
+        baseline=None if baseline is None else str(baseline),
+        differences=differences,
+        error_analysis=analyse_errors(sentences, scorers["detokenized"], output.texts, source_words),
         sentences=sentences,
         test_set=test_set,
         output=output,
-        baseline_output=baseline_output,
+        baseline_output=other,
+        **found,
     )
 
 
@@ -390,19 +346,20 @@ def _check_hypotheses_alone(load: LoadOptions, baseline: str | Path | None, give
 
 
 def _scores(
-    scorers: dict[TextForm, Scorer], output: Hypotheses, baseline: str, baseline_output: Hypotheses | None
-) -> tuple[list[Score], BaselineComparison | None]:
-    """All scores, and their comparison with the baseline's output, if there is one."""
-    if baseline_output is None:
-        scores = [scorer.scores(output.in_form(form)) for form, scorer in scorers.items()]
-        return list(chain(*scores)), None
+    scorers: dict[TextForm, Scorer], comet: Comet | None, output: Hypotheses, baseline: Hypotheses | None
+) -> tuple[list[Score], list[Difference]]:
+    """All scores, and beside those of the baseline's output, if there is one."""
+    if baseline is None:
+        scores = list(chain(*(scorer.scores(output.in_form(form)) for form, scorer in scorers.items())))
+        return (scores if comet is None else [*scores, comet.score(output.texts)]), []
     differences = [
         difference
         for form, scorer in scorers.items()
-        for difference in scorer.differences(output.in_form(form), baseline_output.in_form(form))
+        for difference in scorer.differences(output.in_form(form), baseline.in_form(form))
     ]
-    comparison = BaselineComparison(name=baseline, differences=differences)
-    return [difference.score for difference in differences], comparison
+    if comet is not None:
+        differences.append(comet.difference(output.texts, baseline.texts))
+    return [difference.score for difference in differences], differences
 
 
 def _sentences(test_set: TestSet, output: Hypotheses, baseline: Hypotheses | None) -> list[EvaluatedSentence]:
@@ -421,19 +378,3 @@ def _sentences(test_set: TestSet, output: Hypotheses, baseline: Hypotheses | Non
         )
         for row, text in enumerate(output.texts)
     ]
-
-
-def _source_words(request: EvaluationRequest, on_progress: OnProgress) -> SourceWords | None:
-    """The words of the sources, the run's tokenizer, and how often the training data has them."""
-    run, prepared = request.run, request.test_set.prepared
-    if run is None or prepared is None:
-        return None
-    on_progress("counting training words", 0, 1)
-    tokenizer, config = load_tokenizers(run.tokenizer_folder).source, run.config()
-    try:
-        pairs = load_corpus(config.data, config.seed).train
-    except PtenmtError as error:
-        reason = f"the training data cannot be read: {error.message}"
-        return SourceWords(prepared, tokenizer, None, reason)
-    rows = range(0, len(pairs), max(1, len(pairs) // _MAX_COUNTED_SENTENCES))
-    return SourceWords(prepared, tokenizer, count_words(pairs[row][0] for row in rows))

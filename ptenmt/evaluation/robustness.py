@@ -10,7 +10,7 @@ from ptenmt.data.readers import SentencePair
 from ptenmt.data.text import lowers_typed
 from ptenmt.errors import OnProgress
 from ptenmt.evaluation.systems import System
-from ptenmt.evaluation.test_set import TestSet
+from ptenmt.evaluation.test_sets import TestSet
 from ptenmt.scores import Scorer
 from ptenmt.tokenizers import UNK
 
@@ -24,12 +24,9 @@ class NoiseScores:
     noise: str
     """The option in ``data.augment``; for the row to compare with ``no noise``."""
     num_changed: int
-    num_pairs: int
+    """Pairs that the noise changed."""
     bleu: float
     chrf: float
-    bleu_drop: float
-    """By how much BLEU is lower than without noise; negative: it is higher."""
-    chrf_drop: float
 
 
 def score_robustness(system: System, test_set: TestSet, on_progress: OnProgress) -> list[NoiseScores]:
@@ -50,23 +47,15 @@ def score_robustness(system: System, test_set: TestSet, on_progress: OnProgress)
     def report(noise: str, _activity: str, done: int, total: int) -> None:
         on_progress(f"with {noise}", done, total)
 
-    results: list[NoiseScores] = []
+    results = []
     for name in (CLEAN, *(name for name in NOISES if name not in left_out)):
         noisy = noisy_pairs(name, pairs)
         typed = TestSet.from_typed([source for source, _ in noisy], [[target for _, target in noisy]], data)
         hypotheses, _ = system.translate(typed, partial(report, name))
         values = Scorer("detokenized", typed.references, ("BLEU", "chrF")).values(hypotheses.texts)
-        clean = results[0] if results else None
+        num_changed = sum(pair not in known for pair in noisy)
         results.append(
-            NoiseScores(
-                noise=name,
-                num_changed=sum(pair not in known for pair in noisy),
-                num_pairs=len(noisy),
-                bleu=values["BLEU"],
-                chrf=values["chrF"],
-                bleu_drop=clean.bleu - values["BLEU"] if clean else 0.0,
-                chrf_drop=clean.chrf - values["chrF"] if clean else 0.0,
-            )
+            NoiseScores(noise=name, num_changed=num_changed, bleu=values["BLEU"], chrf=values["chrF"])
         )
     return results
 

@@ -1,33 +1,29 @@
-"""A run under evaluation: its translations, their speed and confidences, and its teacher-forced loss."""
+"""A run under evaluation: its translations and their speed, its teacher-forced loss, its calibration."""
 
-import math
 import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
 
 from ptenmt.config.loading import override_decoding
 from ptenmt.data.batches import encode_pairs, num_batches, sorted_batches
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.text import preparation_options
 from ptenmt.errors import ConfigError, OnProgress
-from ptenmt.evaluation.test_set import Hypotheses, TestSet
+from ptenmt.evaluation.test_sets import Hypotheses, TestSet
 from ptenmt.model.numpy_transformer import NumpyNextWord, NumpyTransformer
 from ptenmt.runs import Choice, Run
 from ptenmt.runs.trained_model import TrainedModel
-from ptenmt.scores import References, Scorer
+from ptenmt.scores import Scorer
 from ptenmt.tokenizers import TokenizerPair
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.confidence import Calibration
 from ptenmt.translation.engine import EngineName
-from ptenmt.translation.scoring import scored_sentences, with_confidence
+from ptenmt.translation.scoring import scored_sentences
 
 _BUFFER_SIZE = 512
 _LOSS_BATCH = 64  # sentences of similar length
-_MAX_SENTENCES = 500
-NUM_BINS = 10
+_MAX_CALIBRATION_PAIRS = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +92,28 @@ class System:
         return cls(trained=trained, translator=translator)
 
     def translate(self, test_set: TestSet, on_progress: OnProgress) -> tuple[Hypotheses, SearchFacts]:
-        """Translate all sources of a test set, which must be known.
+        """Translate all sources of a test set, which must be known."""
+        started = time.perf_counter()
+        translations = self.translations(test_set, on_progress)
+        seconds = time.perf_counter() - started
+        if self._is_prepared_as(test_set):
+            hypotheses = test_set.hypotheses_from_translations(translations)
+        else:
+            hypotheses = test_set.hypotheses_from_texts([translation.text for translation in translations])
+        engine, decoding = self.translator.engine, self.translator.config.decoding
+        facts = SearchFacts(
+            engine=engine.name,
+            compute_type=engine.compute_type,
+            beam_size=decoding.beam_size,
+            length_penalty=decoding.length_penalty,
+            num_truncated=sum(not translation.is_complete for translation in translations),
+            num_split=sum(translation.is_split for translation in translations),
+            seconds=seconds,
+        )
+        return hypotheses, facts
+
+    def translations(self, test_set: TestSet, on_progress: OnProgress) -> list[Translation]:
+        """The translations of all sources, with everything that is known of them.
 
         Sentences of a corpus are read as in training; other texts, and those of a corpus that was prepared in
         another way, as users' texts are.
@@ -104,12 +121,8 @@ class System:
         sources, prepared = test_set.sources, test_set.prepared
         if sources is None or prepared is None:
             raise ValueError("a test set without sources cannot be translated")
-        configs = test_set.data, self.translator.config.data
-        form, own_form = ((preparation_options(config), config.languages) for config in configs)
-        is_prepared_alike = form == own_form
-        started = time.perf_counter()
         translations: dict[int, Translation] = {}
-        if test_set.is_corpus and is_prepared_alike:
+        if test_set.is_corpus and self._is_prepared_as(test_set):
             for batch in self.translator.translate_prepared(prepared, with_scores=False):
                 translations |= batch
                 on_progress("translating", len(translations), len(sources))
@@ -118,23 +131,13 @@ class System:
             for buffer in buffers:
                 translations |= dict(enumerate(buffer, start=len(translations)))
                 on_progress("translating", len(translations), len(sources))
-        seconds = time.perf_counter() - started
-        ordered = [translations[row] for row in range(len(sources))]
-        if is_prepared_alike:
-            hypotheses = test_set.hypotheses_from_translations(ordered)
-        else:
-            hypotheses = test_set.hypotheses_from_texts([translation.text for translation in ordered])
-        engine, decoding = self.translator.engine, self.translator.config.decoding
-        facts = SearchFacts(
-            engine=engine.name,
-            compute_type=engine.compute_type,
-            beam_size=decoding.beam_size,
-            length_penalty=decoding.length_penalty,
-            num_truncated=sum(not translation.is_complete for translation in ordered),
-            num_split=sum(translation.is_split for translation in ordered),
-            seconds=seconds,
-        )
-        return replace(hypotheses, translations=ordered), facts
+        return [translations[row] for row in range(len(sources))]
+
+    def _is_prepared_as(self, test_set: TestSet) -> bool:
+        """Whether the run's own corpus is prepared as this test set is."""
+        configs = test_set.data, self.translator.config.data
+        form, own_form = ((preparation_options(config), config.languages) for config in configs)
+        return form == own_form
 
 
 def teacher_forced(
@@ -156,47 +159,6 @@ def teacher_forced(
     return TeacherForced(loss=loss / tokens, accuracy=num_correct / tokens, num_truncated=num_truncated)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reliability:
-    """Confidences beside the sentence chrF / 100 of the same translations."""
-
-    num_sentences: int
-    """Those that have a confidence."""
-    confidence: float
-    """The mean."""
-    chrf: float
-    """The mean."""
-    calibration_error: float
-    """ECE: in ten bins of equally many sentences, in order of their confidence, the mean absolute difference
-    between the two means."""
-    rank_correlation: float
-    """Spearman's; NaN if all are equal."""
-
-    @classmethod
-    def measure(cls, system: System, output: Hypotheses, references: References) -> "Reliability | None":
-        """Compare the confidences and scores of a run's translations; None if none has a confidence."""
-        confidences = [
-            translation.confidence for translation in with_confidence(system.translator, output.translations)
-        ]
-        pairs = zip(confidences, _chrf(output.texts, references), strict=True)
-        known = np.array([pair for pair in pairs if pair[0] is not None], float)  # [N, 2]
-        return cls.of_values(*known.T) if len(known) else None
-
-    @classmethod
-    def of_values(cls, confidences: np.ndarray, scores: np.ndarray) -> "Reliability":
-        """Compare confidences [N] and scores [N]."""
-        bins = np.array_split(np.argsort(confidences, kind="stable"), min(NUM_BINS, len(confidences)))
-        errors = [abs((confidences[rows] - scores[rows]).sum()) for rows in bins]
-        ranks = np.stack([_ranks(confidences), _ranks(scores)])
-        return cls(
-            num_sentences=len(confidences),
-            confidence=float(confidences.mean()),
-            chrf=float(scores.mean()),
-            calibration_error=float(sum(errors) / len(confidences)),
-            rank_correlation=float(np.corrcoef(ranks)[0, 1]) if np.ptp(ranks, axis=1).all() else math.nan,
-        )
-
-
 def calibrate(
     system: System,
     pairs: Sequence[SentencePair],
@@ -208,24 +170,16 @@ def calibrate(
         OutputError: The run cannot be written.
     """
     trained = system.trained
-    chosen = [pairs[row] for row in range(0, len(pairs), -(-len(pairs) // _MAX_SENTENCES))]
+    chosen = [pairs[row] for row in range(0, len(pairs), -(-len(pairs) // _MAX_CALIBRATION_PAIRS))]
     test_set = TestSet.from_pairs(chosen, trained.config.data)
-    output, _ = system.translate(test_set, on_progress)
-    scored = scored_sentences(system.translator, output.translations)
-    labels = _chrf(output.texts, test_set.references)
+    translations = system.translations(test_set, on_progress)
+    scored = scored_sentences(system.translator, translations)
+    labels = Scorer("detokenized", test_set.references, ("chrF",)).sentence_values(
+        [translation.text for translation in translations], "chrF"
+    )
     rows = [row for row, sentences in enumerate(scored) if len(sentences) == 1]
     if rows:
         features = [scored[row][0].features for row in rows]
-        Calibration.fit(trained.info.checksum, features, [labels[row] for row in rows]).write(trained.run)
-
-
-def _ranks(values: np.ndarray) -> np.ndarray:
-    """The sums of the first and the last rank of each value, which differ where several are equal."""
-    ordered = np.sort(values)
-    return np.searchsorted(ordered, values) + np.searchsorted(ordered, values, "right")
-
-
-def _chrf(texts: Sequence[str], references: References) -> list[float]:
-    """The sentence chrF / 100 of each text."""
-    values = Scorer("detokenized", references, ("chrF",)).sentence_values(texts, "chrF")
-    return [value / 100 for value in values]
+        Calibration.fit(trained.info.checksum, features, [labels[row] / 100 for row in rows]).write(
+            trained.run
+        )

@@ -1,12 +1,7 @@
-"""Figures of matplotlib: one function per view, then the drawing of panels.
-
-No display is needed, and no global setting changes. A view's arguments and errors are those of the function
-that it draws, such as ``word_alignment``; ``save_figure`` writes it.
-"""
+"""Panels drawn by matplotlib. No display is needed, and no global setting changes."""
 
 import io
 import math
-import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,21 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ptenmt.atomic_files import write_bytes
-from ptenmt.config import Config
-from ptenmt.inspection.alignment import alignment_panel, word_alignment
-from ptenmt.inspection.attention import MAX_PANELS_IN_A_ROW, attention_panels, attention_weights
-from ptenmt.inspection.curves import Axis, history_plots, schedule_plot
-from ptenmt.inspection.embeddings import (
-    Side,
-    nearest_neighbours,
-    neighbour_bars,
-    positions_map,
-    similarity_map,
-)
-from ptenmt.inspection.figures import Bars, HeatMap, LinePlot, Panel, Table, figure_format
-from ptenmt.inspection.inspector import Inspector
-from ptenmt.inspection.tokens import RUNNERS_UP, probability_bars, token_panels, token_probabilities
-from ptenmt.runs import Run, find_run
+from ptenmt.inspection.figures import HeatMap, LinePlot, Panel, Table, figure_format
 
 MAX_LABELS = 64
 """Rows and columns of a labelled panel beyond this number are left out: they would be unreadable."""
@@ -45,13 +26,9 @@ _MAX_WIDTH = 20.0  # inches, as are the following
 _MAX_CELL = 0.3
 _MIN_CELL = 0.1375
 _PLOT_SIZE = 6.0, 3.6
-_BAR_ROOM = 4.0  # for bars and axis, without names and notes
-_MAX_NAME = 3.0
-_BAR_HEIGHT = 0.28
 _TABLE_ROW = 0.22
 _PADDING = 0.65
 _LINE = 0.2  # of text
-_INLINE_WIDTH = 4.8  # on a phone the letters then have about 9 pixels
 _COLOUR_BAR = 0.25
 _DPI = 150
 _MAX_TEXT, _MIN_TEXT = 9.0, 4.5  # points
@@ -59,61 +36,6 @@ _TEXT_PER_CELL = 0.75 * 72  # points per inch
 _FONT = "DejaVu Sans"  # comes with matplotlib; the user's own fonts have what it lacks
 _MISSING_GLYPH = "Glyph .* missing from font"
 _UNDATED: dict[str, dict[str, Any]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-
-
-# Views
-
-
-def attention_figure(inspector: Inspector, text: str, translation: str | None = None, **how: Any) -> Figure:
-    """Draw ``attention_panels``, a heat map per head; ``how``: its ``block``, ``layer`` and ``head``."""
-    title, panels = attention_panels(attention_weights(inspector, text, translation), **how)
-    return draw(panels, title=title, columns=MAX_PANELS_IN_A_ROW)
-
-
-def alignment_figure(inspector: Inspector, text: str, translation: str | None = None, **how: Any) -> Figure:
-    """Draw ``word_alignment`` with the links marked; ``how``: its ``layer`` and ``head``."""
-    return draw([alignment_panel(word_alignment(inspector, text, translation, **how))])
-
-
-def probabilities_figure(
-    inspector: Inspector, text: str, translation: str | None = None, *, runners_up: int = RUNNERS_UP
-) -> Figure:
-    """Draw ``token_probabilities``: a bar per token, the runners-up beside it."""
-    return draw([probability_bars(token_probabilities(inspector, text, translation, runners_up=runners_up))])
-
-
-def tokens_figure(
-    inspector: Inspector, text: str, translation: str | None = None, length: int | None = None
-) -> Figure:
-    """Draw ``token_panels`` side by side."""
-    return draw(token_panels(inspector, text, translation, length), columns=2)
-
-
-def embeddings_figure(
-    inspector: Inspector, words: Sequence[str], *, side: Side = "source", count: int = 10
-) -> Figure:
-    """Draw ``nearest_neighbours``, a bar chart per word."""
-    return draw(neighbour_bars(nearest_neighbours(inspector, words, side=side, count=count)), columns=2)
-
-
-def positions_figure(num_positions: int = 50, d_model: int = 128) -> Figure:
-    """Draw ``positions_map`` and ``similarity_map`` side by side."""
-    return draw([positions_map(num_positions, d_model), similarity_map(num_positions, d_model)], columns=2)
-
-
-def history_figure(
-    runs: Sequence[str | Path | Run], axis: Axis = "steps", quantities: Sequence[str] = ()
-) -> Figure:
-    """Draw ``history_plots`` side by side; the runs may also be names or folders."""
-    return draw(history_plots([find_run(run) for run in runs], axis, quantities), columns=2)
-
-
-def schedule_figure(config: Config, steps: int | None = None) -> Figure:
-    """Draw ``schedule_plot``."""
-    return draw([schedule_plot(config, steps)])
-
-
-# Panels
 
 
 def save_figure(figure: Figure, file: str | Path, on_warning: Callable[[str], None] = warnings.warn) -> None:
@@ -135,26 +57,6 @@ def save_figure(figure: Figure, file: str | Path, on_warning: Callable[[str], No
     write_bytes(file, content.getvalue())
 
 
-def inline_svg(plot: LinePlot, name: str, marked: float | None = None) -> str:
-    """A plot as an SVG element: its text is text, and its ids begin with this name.
-
-    ``marked`` is an x at which a vertical line is drawn, if it is in the plot.
-    """
-    figure = draw([plot])
-    figure.set_size_inches(_INLINE_WIDTH, 0.6 * _INLINE_WIDTH)
-    (axis,) = figure.axes
-    low, high = axis.get_xlim()
-    if marked is not None and low <= marked <= high:
-        axis.axvline(marked, color="#888888", linestyle="--", linewidth=1)
-    stream = io.StringIO()
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
-        figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None})
-    svg = stream.getvalue()
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"\s*<metadata>.*?</metadata>|\s*<style.*?</style>", "", svg, flags=re.DOTALL)
-    return re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", svg)
-
-
 def draw(panels: Sequence[Panel], *, title: str = "", columns: int = 1) -> Figure:
     """Draw panels side by side: at most ``columns`` in a row, fewer if they would not be readable.
 
@@ -162,7 +64,7 @@ def draw(panels: Sequence[Panel], *, title: str = "", columns: int = 1) -> Figur
     """
     columns = _panels_in_a_row(panels, columns)
     width = _MAX_WIDTH / columns
-    panels = [_readable(panel, width) for panel in panels]
+    panels = [_readable(panel) for panel in panels]
     if not title and len(panels) == 1:  # above the colour bar, too
         title, panels = panels[0].title, [replace(panels[0], title="")]
     sides = (
@@ -205,16 +107,12 @@ def _labelled(panels: Sequence[Panel]) -> list[HeatMap]:
     return [panel for panel in panels if isinstance(panel, HeatMap) and panel.row_labels]
 
 
-def _readable(panel: Panel, width: float) -> Panel:
-    """The part of a panel that is readable in this width (inches)."""
+def _readable(panel: Panel) -> Panel:
+    """The part of a panel that is readable."""
     if isinstance(panel, Table):
         return panel.first(MAX_LABELS)
     if isinstance(panel, HeatMap) and panel.row_labels:
         return panel.first(MAX_LABELS, MAX_LABELS)
-    if isinstance(panel, Bars):
-        names = [_shortened(name, _MAX_NAME) for name in panel.names]
-        room = width - _BAR_ROOM - _longest(names)
-        return replace(panel, names=names, notes=[_shortened(note, room) for note in panel.notes])
     return panel
 
 
@@ -228,9 +126,6 @@ def _panel_size(panel: Panel, cell: float, max_width: float) -> tuple[float, flo
         return min(9.0, max_width), min(6.0, max_width)
     if isinstance(panel, LinePlot):
         return _PLOT_SIZE
-    if isinstance(panel, Bars):
-        width = _BAR_ROOM + _longest(panel.names) + _longest(panel.notes)
-        return max(_PLOT_SIZE[0], width), 1.0 + _BAR_HEIGHT * len(panel.names)
     return _PLOT_SIZE[0], 0.4 + _TABLE_ROW * (len(panel.rows) + 1)
 
 
@@ -278,18 +173,6 @@ def _draw_lines(axis: Axes, panel: LinePlot) -> None:
         axis.legend()
 
 
-def _draw_bars(axis: Axes, panel: Bars) -> None:
-    places = range(len(panel.names))
-    axis.barh(places, panel.values)
-    axis.set_yticks(places, panel.names)
-    axis.invert_yaxis()
-    axis.set_xlabel(panel.value_name)
-    axis.set_xlim(min(0.0, *panel.values), 1.0)
-    for place, note in enumerate(panel.notes):
-        # In points: the layout engine does not see a distance that grows with the plot.
-        axis.annotate(note, (1, place), xytext=(4, 0), textcoords="offset points", va="center")
-
-
 def _draw_table(axis: Axes, panel: Table) -> None:
     axis.set_axis_off()
     shown = axis.table(
@@ -308,7 +191,6 @@ def _draw_table(axis: Axes, panel: Table) -> None:
 _DRAW: dict[type[Panel], Callable[[Axes, Any], None]] = {
     HeatMap: _draw_heat_map,
     LinePlot: _draw_lines,
-    Bars: _draw_bars,
     Table: _draw_table,
 }
 
@@ -340,12 +222,6 @@ def _text_width(text: str) -> float:
         figure = Figure()
         # Letters are set to whole dots: at another resolution the text may be a little wider.
         return 1.02 * float(figure.text(0, 0, text).get_window_extent().width) / figure.dpi
-
-
-def _shortened(text: str, width: float) -> str:
-    """A text, truncated to about this width (inches)."""
-    whole = _text_width(text)
-    return text if whole <= width else f"{text[: max(int(len(text) * width / whole) - 1, 0)]}…"
 
 
 @contextmanager

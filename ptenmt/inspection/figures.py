@@ -1,4 +1,4 @@
-"""The panels of figures as data: heat maps, line plots, bars and tables.
+"""The panels of figures as data: heat maps, line plots and tables.
 
 ``ptenmt.inspection.drawing`` draws them with matplotlib, the command line in the terminal.
 """
@@ -36,8 +36,6 @@ class HeatMap:
     """E.g. tokens. Rows without labels are numbered from 0."""
     column_labels: Sequence[str] = ()
     """As for rows; there are both or neither."""
-    columns_are_paired: bool = False
-    """Whether columns 2i and 2i + 1 (sine and cosine) are shown or left out together where room is short."""
     has_numbers: bool = False
     """Whether the cells show the numbers, rounded to integers."""
     marks: Sequence[tuple[int, int]] = ()
@@ -96,18 +94,6 @@ class LinePlot:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bars:
-    """Horizontal bars with names."""
-
-    title: str
-    value_name: str
-    names: Sequence[str]
-    values: Sequence[float]
-    """At most 1; negative values are possible."""
-    notes: Sequence[str] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
 class Table:
     """Rows of texts, perhaps under a header."""
 
@@ -127,7 +113,7 @@ class Table:
         return replace(self, title=title, rows=self.rows[:max_rows])
 
 
-Panel = HeatMap | LinePlot | Bars | Table
+Panel = HeatMap | LinePlot | Table
 
 
 def figure_format(file: Path) -> str:

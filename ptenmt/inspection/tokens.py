@@ -6,14 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ptenmt.errors import DataError
-from ptenmt.inspection.figures import Bars, HeatMap, Panel, Table
+from ptenmt.inspection.figures import HeatMap, Panel, Table
 from ptenmt.inspection.inspector import Inspector
 from ptenmt.tokenizers import PAD, UNK, Tokenizer
 
 MAX_ONE_HOT = 40
 """Labels of a larger vocabulary are not shown one-hot."""
 RUNNERS_UP = 4
-MAX_DRAWN = 8
 
 
 def token_panels(
@@ -145,36 +144,19 @@ def token_probabilities(
     return distributions
 
 
-def probability_bars(distributions: Sequence[TokenProbability]) -> Bars:
-    """A bar per token, the runners-up beside it."""
-    most = max((len(token.runners_up) for token in distributions), default=0)
-    listed = "runners-up" if most <= MAX_DRAWN else f"first {MAX_DRAWN} of {most} runners-up"
-    return Bars(
-        title="Probability of each token, given those before it",
-        value_name=f"probability; to the right the {listed}" if most else "probability",
-        names=[token.piece for token in distributions],
-        values=[token.probability for token in distributions],
-        notes=[_runners_up_text(token.runners_up[:MAX_DRAWN]) for token in distributions],
-    )
-
-
 def probability_table(distributions: Sequence[TokenProbability]) -> Table:
-    """The probabilities in figures, with ranks and entropies."""
+    """The probability of each token, its rank, the entropy and the runners-up."""
     rows = []
     for token in distributions:
         numbers = (_percent(token.probability), str(token.rank), f"{token.entropy:.2f}")
-        rows.append((token.piece, *numbers, _runners_up_text(token.runners_up)))
+        others = ", ".join(f"{piece} {_percent(probability)}" for piece, probability in token.runners_up)
+        rows.append((token.piece, *numbers, others))
     return Table(
         title="Probability of each token, given those before it (entropy in nats)",
         header=("token", "probability", "rank", "entropy", "runners-up"),
         rows=rows,
         numbers={1, 2, 3},
     )
-
-
-def _runners_up_text(runners_up: Sequence[tuple[str, float]]) -> str:
-    """Such as ``has 3.1%, is 0.8%``."""
-    return ", ".join(f"{piece} {_percent(probability)}" for piece, probability in runners_up)
 
 
 def _percent(probability: float) -> str:

@@ -50,7 +50,8 @@ class TextEncoder:
         self._preparation = TextPreparation(config.data)
         self.safeguards = Safeguards(tokenizers, config)
         known = tokenizers.source.characters
-        self._plain = str.maketrans({mark: plain for mark, plain in _PLAIN.items() if mark not in known})
+        plain = {mark: sign for mark, sign in _PLAIN.items() if mark not in known and sign in known}
+        self._plain = str.maketrans(plain)
 
     def prepare_source(self, text: str) -> str:
         """A source sentence as its tokenizer reads it."""

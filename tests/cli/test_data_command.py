@@ -1,12 +1,12 @@
-"""``ptenmt data``: what the filters remove, with examples, as tables and as a page."""
+"""``ptenmt data``: what the filters remove, with examples, as tables and as JSON."""
 
 import json
 from pathlib import Path
 
 import pytest
 
+from ptenmt.cli.data import files_table
 from ptenmt.data.filters import FilterReport
-from ptenmt.evaluation.tables import files_table
 
 CONFIG = """
 data:
@@ -50,17 +50,9 @@ def test_tables_have_files_filters_and_examples(ptenmt) -> None:
         assert "near duplicates: examples\nsource  Um!\ntarget  one 1\n" in answer.stdout
 
 
-def test_the_report_is_a_page_or_json(ptenmt, files: Path) -> None:
-    for name in ("data.html", "data.json"):
-        assert ptenmt("data", "--config", "mine.yaml", "--report", name).stderr == f"report: {name}\n"
-    page = (files / "data.html").read_text(encoding="utf-8")
-    assert "<h1>Training data: 3 of 6 pairs</h1>" in page
-    assert '<dd lang="en" dir="auto">&lt;b&gt;four&lt;/b&gt;</dd>' in page
-    assert "<h3>second · 1 of 1</h3>" in page
-    assert "&lt;b&gt;four&lt;/b&gt;" in (files / "data.html").read_text(encoding="utf-8")
-    ptenmt("data", "--config", "mine.yaml", "--set", "data.reverse=true", "--report", "data.html")
-    assert "pt → en, trained in reverse · " in (files / "data.html").read_text(encoding="utf-8")
-    first, second = json.loads((files / "data.json").read_text(encoding="utf-8"))
+@pytest.mark.usefixtures("files")
+def test_the_same_is_json(ptenmt) -> None:
+    first, second = json.loads(ptenmt("data", "--config", "mine.yaml", "--json").stdout)["files"]
     assert (first["name"], first["num_read"], second["num_left"]) == ("first", 4, 1)
     assert first["removed"]["over 3 words"] == {"count": 1, "examples": [["a b c d", "<b>four</b>"]]}
 
@@ -77,8 +69,6 @@ def test_nothing_removed_is_one_table(ptenmt, empty: Path) -> None:
 
 @pytest.mark.usefixtures("files")
 def test_refusals_come_before_the_data_are_read(ptenmt) -> None:
-    answer = ptenmt("data", "--config", "mine.yaml", "--report", "data.pdf", code=1)
-    assert "unknown report format: data.pdf" in answer.stderr
     answer = ptenmt("data", "--config", "next-word.yaml", code=1)
     assert "task=next-word has no sentence pairs" in answer.stderr
     answer = ptenmt("data", "--config", "mine.yaml", "--set", "data.train=held.tsv", code=1)

@@ -81,11 +81,6 @@ def test_positions(ptenmt) -> None:
     assert (len(lines), len(lines[2])) == (2 + 32 + 2, 3 + 16)
     lines = ptenmt("inspect", "positions", "--run", "tiny", "--positions", "5").stdout.splitlines()
     assert len(lines) == 2 + 5 + 2
-    similar = ptenmt("inspect", "positions", "--similarity", "--positions", "3").stdout.splitlines()
-    assert similar[0] == "Similarity of positions (cosine)"
-    assert [line[2 + row] for row, line in enumerate(similar[2:5])] == ["█", "█", "█"]
-    alone = ptenmt("inspect", "positions", "--similarity", "--positions", "1").stdout.splitlines()
-    assert alone[2] == "0 █"
     refused = ptenmt("inspect", "positions", "--run", "tiny", "--dimensions", "8", code=1).stderr
     assert "--dimensions and --run cannot be used together" in refused
     assert "cannot draw 9 dimensions" in ptenmt("inspect", "positions", "--dimensions", "9", code=1).stderr
@@ -161,8 +156,8 @@ def test_tokens(ptenmt) -> None:
 def test_embeddings(ptenmt) -> None:
     text = ptenmt("inspect", "embeddings", "gato", "rei", "--top", "2", "--run", "tiny").stdout
     first, second = (block.splitlines() for block in text.split("\n\n"))
-    assert (first[0], second[0], len(first), len(second)) == ("gato", "rei", 3, 3)
-    assert len(ptenmt("inspect", "embeddings", "gato").stdout.splitlines()) == 1 + 10
+    assert (first[0], second[0], len(first), len(second)) == ("gato", "rei", 4, 4)
+    assert len(ptenmt("inspect", "embeddings", "gato").stdout.splitlines()) == 2 + 10
     assert ptenmt("inspect", "embeddings", "cat", "--side", "target").stdout.startswith("cat\n")
     refused = ptenmt("inspect", "embeddings", "cat", "--run", "tiny", code=1).stderr
     assert refused.startswith("error: the source vocabulary does not contain 'cat'\n")

@@ -20,7 +20,7 @@ from server_process import running
 from waiting import until
 
 from ptenmt.errors import ServerError
-from ptenmt.inspection.attention import attention_weights
+from ptenmt.inspection.alignment import attention_weights
 from ptenmt.inspection.inspector import Inspector
 from ptenmt.runs import Run
 from ptenmt.runs.weights import read_weights, write_weights

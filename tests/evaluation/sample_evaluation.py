@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from ptenmt.evaluation import Evaluation, Score
-from ptenmt.evaluation.error_analysis import (
+from ptenmt.evaluation.errors import (
     Band,
     Breakdown,
     DegenerateOutputs,
@@ -13,8 +13,8 @@ from ptenmt.evaluation.error_analysis import (
     WordCoverage,
 )
 from ptenmt.evaluation.systems import SearchFacts
-from ptenmt.evaluation.test_set import PLAIN_TEXT, Hypotheses, TestSet
-from ptenmt.scores import BaselineComparison, Difference
+from ptenmt.evaluation.test_sets import PLAIN_TEXT, Hypotheses, TestSet
+from ptenmt.scores import Difference
 
 HARD = "<script>alert('x')</script> | `a` *b* [c](http://d.e) & \\ _f_ ${g}"
 BLEU = Score(
@@ -56,10 +56,8 @@ _ERROR_ANALYSIS = ErrorAnalysis(
                 Band(name="30–39", num_pairs=0, scores=[]),
             ],
         ),
-        Breakdown(title="rarity", unit="share", bands=[], missing="the training data cannot be read"),
     ],
     worst=[EMPTY, SENTENCE],
-    best=[replace(SENTENCE, row=99, hypothesis="the cat sleeps here", score=100.0)],
     degenerate_outputs=[
         DegenerateOutputs(name="empty", definition="no word at all", count=18, examples=[EMPTY]),
         DegenerateOutputs(name="copied", definition="the source itself", count=0, examples=[]),
@@ -67,7 +65,6 @@ _ERROR_ANALYSIS = ErrorAnalysis(
     words=WordCoverage(
         num_words=20_000,
         num_unknown=50,
-        num_split=4_000,
         num_unseen=500,
         num_sentences_with_unknown=45,
         unknown={"xpto|": 12},
@@ -80,22 +77,17 @@ _EVALUATION = Evaluation(
     split=None,
     pairs_name="pairs of a.en",
     files={"source": ["a.pt"], "reference": ["a.en", "b.en"], "hypotheses": ["answers.txt"]},
-    fingerprint="f00d" * 16,
-    num_pairs=1803,
-    num_references=2,
     loss=None,
     accuracy=None,
     num_truncated=None,
     scores=[BLEU, CHRF, TER, replace(BLEU, text="tokenized", value=33.3)],
-    comparison=BaselineComparison(
-        name="other.txt",
-        differences=[
-            Difference(score=BLEU, baseline=replace(BLEU, value=30.0), p_value=0.012),
-            Difference(score=CHRF, baseline=CHRF, p_value=None),
-            Difference(score=TER, baseline=replace(TER, value=60.0), p_value=0.012),
-            Difference(score=TER, baseline=replace(TER, value=61.0), p_value=0.4),
-        ],
-    ),
+    baseline="other.txt",
+    differences=[
+        Difference(score=BLEU, baseline=replace(BLEU, value=30.0), p_value=0.012),
+        Difference(score=CHRF, baseline=CHRF, p_value=None),
+        Difference(score=TER, baseline=replace(TER, value=60.0), p_value=0.012),
+        Difference(score=TER, baseline=replace(TER, value=61.0), p_value=0.4),
+    ],
     search=SearchFacts(
         engine="ctranslate2",
         compute_type="int8",
@@ -107,7 +99,9 @@ _EVALUATION = Evaluation(
     ),
     error_analysis=_ERROR_ANALYSIS,
     sentences=[SENTENCE, EMPTY],
-    test_set=TestSet.from_typed(None, [["a dog barks", "yes"]], PLAIN_TEXT),
+    test_set=TestSet.from_typed(
+        None, [["a dog barks", "yes"] * 900, ["the cat sleeps here", None] * 900], PLAIN_TEXT
+    ),
     output=Hypotheses(texts=[SENTENCE.hypothesis, EMPTY.hypothesis], tokens=None),
     baseline_output=None,
 )

@@ -9,7 +9,7 @@ import pytest
 
 from ptenmt.errors import ConfigError, PtenmtError
 from ptenmt.evaluation import EvaluationFiles, evaluate
-from ptenmt.evaluation.report import report_text
+from ptenmt.evaluation.report import report_page
 
 NAME = "Unbabel/wmt22-comet-da"
 SOURCES, REFERENCES = ["um gato", "dois gatos", "o rei"], ["a cat", "two cats", "the king"]
@@ -64,8 +64,7 @@ def test_comet_is_a_score_like_the_others(model: Model, files: EvaluationFiles, 
     assert (score.name, score.value) == ("COMET", pytest.approx(90))
     assert f"model:{NAME}" in score.signature
     assert "bs:" in score.signature
-    assert evaluation.comparison is not None
-    difference = evaluation.comparison.differences[-1]
+    difference = evaluation.differences[-1]
     assert difference.baseline.value == pytest.approx((90 + 50 + 50) / 3)
     assert difference.is_better
     assert difference.p_value is not None
@@ -74,7 +73,7 @@ def test_comet_is_a_score_like_the_others(model: Model, files: EvaluationFiles, 
         {"src": "dois gatos", "mt": text, "ref": "two cats"} for text in ("x", "two cats")
     ]
     assert all((call["gpus"], call["progress_bar"]) == (0, False) for call in model.calls)
-    assert "COMET" in report_text(evaluation, "html")
+    assert "COMET" in report_page(evaluation)
     assert "COMET" not in [one.name for one in evaluate(files=files).scores]
 
 

@@ -75,24 +75,23 @@ def test_it_reports_what_was_scored_and_how(copied: TrainedRun, evaluation: Eval
     assert (evaluation.num_pairs, evaluation.num_references, evaluation.files) == (30, 1, {})
     assert evaluation.folder == str(copied.path)
     assert evaluation.checkpoint == best_weights(copied.path / "weights")[0].label
-    assert evaluation.fingerprint == Run(copied.path).data_fingerprint("test")
+    assert evaluation.test_set.fingerprint() == Run(copied.path).data_fingerprint("test")
     search = evaluation.search
     assert (search.num_truncated, search.num_split) == (0, 0)
     assert (search.engine, search.compute_type, search.beam_size) == ("ctranslate2", "int8", 4)
     assert search.length_penalty == copied.config.decoding.length_penalty
     assert [sentence.row for sentence in evaluation.sentences] == list(range(1, 31))
-    assert evaluation.comparison is None
+    assert (evaluation.baseline, evaluation.differences) == (None, [])
     assert evaluation.num_truncated == 0
 
 
 def test_it_knows_the_words_of_the_run(evaluation: Evaluation):
     words = evaluation.error_analysis.words
     assert words.num_words == sum(len(sentence.source.split()) for sentence in evaluation.sentences)
-    assert (words.num_unknown, words.num_split, words.num_unseen) == (0, 0, 0)
-    length, rarity, cut = evaluation.error_analysis.breakdowns
+    assert (words.num_unknown, words.num_unseen) == (0, 0)
+    length, rarity = evaluation.error_analysis.breakdowns
     assert [band.num_pairs for band in length.bands] == [30, 0, 0, 0, 0]
     assert sum(band.num_pairs for band in rarity.bands[3:]) == 30  # twelve words in 450 sentences
-    assert cut.bands[0].num_pairs == 30
     assert length.bands[0].scores == evaluation.scores
 
 
@@ -135,6 +134,8 @@ def test_facts_are_json(evaluation: Evaluation):
     assert facts["loss"] == evaluation.loss
     assert facts["perplexity"] == evaluation.perplexity
     assert facts["scores"][0]["signature"] == evaluation.scores[0].signature
+    assert facts["scores"][0]["low"] == evaluation.scores[0].low
+    assert facts["sentences_per_second"] == pytest.approx(30 / facts["search"]["seconds"])
     assert facts["error_analysis"]["worst"][0]["score"] == evaluation.error_analysis.worst[0].score
     assert "sentences" not in facts
 
@@ -151,19 +152,19 @@ def test_the_validation_pairs_score_as_they_did_in_training(copied: TrainedRun):
 
 def test_a_baseline_is_a_run_or_a_file(copied: TrainedRun, evaluation: Evaluation, tmp_path: Path):
     same = evaluate(copied.path, baseline=str(copied.path))
-    assert [each.p_value for each in same.comparison.differences] == [None] * 3
+    assert [each.p_value for each in same.differences] == [None] * 3
     assert same.scores == evaluation.scores
     assert same.sentences[0].baseline == same.sentences[0].hypothesis
     worse = write(tmp_path / "worse", ["bala"] * 30)
-    compared = evaluate(copied.path, baseline=worse).comparison
-    assert compared.name == str(worse)
+    compared = evaluate(copied.path, baseline=worse)
+    assert compared.baseline == str(worse)
     for difference, score in zip(compared.differences, evaluation.scores, strict=True):
         assert difference.score == score
         assert difference.is_better
         assert difference.is_significant
     given = evaluate(copied.path, files=EvaluationFiles(hypotheses=worse), baseline=str(copied.path))
     assert (given.name, given.split, given.loss) == (str(worse), "test", None)
-    assert not any(difference.is_better for difference in given.comparison.differences)
+    assert not any(difference.is_better for difference in given.differences)
     assert given.error_analysis.words == evaluation.error_analysis.words
 
 
@@ -173,7 +174,7 @@ def test_a_corpus_that_comes_tokenized_is_scored_on_its_tokens_too(copied: Train
     run.write(replace(copied.config, data=data), {})
     evaluation = evaluate(run, baseline=str(copied.path))
     assert [score.text for score in evaluation.scores] == ["detokenized"] * 3 + ["tokenized"] * 3
-    assert len(evaluation.comparison.differences) == 6
+    assert len(evaluation.differences) == 6
     pairs = load_split(data, copied.config.seed, "test")
     raw = [translation.raw for translation in Translator.load(run).translate(source for source, _ in pairs)]
     assert evaluation.output.in_form("tokenized") == raw

@@ -107,15 +107,6 @@ def test_a_broken_download_is_not_kept(copied: TrainedRun, site: Site) -> None:
     assert score(copied.path)
 
 
-@pytest.mark.parametrize("side", ["pt", "en"])
-def test_half_a_file_is_made_again(copied: TrainedRun, site: Site, tmp_path: Path, side: str) -> None:
-    first = score(copied.path)
-    (file,) = (tmp_path / "sacrebleu" / "mtedx" / "test").glob(f"*.{'src' if side == 'pt' else 'ref'}")
-    file.write_text("bala", encoding="utf-8")
-    assert score(copied.path) == first
-    assert len(site.requests) == 1
-
-
 @pytest.mark.usefixtures("site")
 def test_a_folder_that_cannot_be_written_is_no_network_error(copied: TrainedRun, tmp_path: Path) -> None:
     (tmp_path / "sacrebleu").touch()

@@ -6,7 +6,6 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.significance import PairedTest
 
 from ptenmt import scores as scores_module
-from ptenmt.evaluation.evaluation import json_facts
 from ptenmt.scores import METRICS, Scorer
 
 HYPOTHESES = ["The cat sat on the mat.", "it 's a dog !", "Nothing at all , I fear", ""] * 4
@@ -70,7 +69,7 @@ def test_intervals_end_where_scores_end():
     bleu, chrf, ter = scorer.scores([right, "no no"])
     for score in (bleu, chrf):
         assert score.mean + score.margin > 100
-        assert (score.high, json_facts(score)["high"]) == (100, 100)
+        assert (score.high, score.facts()["high"]) == (100, 100)
     assert ter.mean - ter.margin < 0
     assert ter.low == 0
     assert ter.high == ter.mean + ter.margin > 100

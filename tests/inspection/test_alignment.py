@@ -20,7 +20,7 @@ from ptenmt.inspection.alignment import (
     word_alignment,
     word_alignments,
 )
-from ptenmt.inspection.drawing import alignment_figure
+from ptenmt.inspection.drawing import draw
 from ptenmt.inspection.inspector import Inspector, Reading
 from ptenmt.model.ctranslate2_model import default_alignment_layer
 from ptenmt.runs import Run
@@ -174,6 +174,6 @@ def test_files_of_unequal_length_are_refused(inspector: Inspector):
 
 
 def test_the_figure_marks_the_links(inspector: Inspector):
-    (axis, *_) = alignment_figure(inspector, "bala hime dico").axes
+    (axis, *_) = draw([alignment_panel(word_alignment(inspector, "bala hime dico"))]).axes
     assert [line.get_xydata().tolist() for line in axis.lines] == [[[0, 0]], [[1, 1]], [[2, 2]]]
     assert [label.get_text() for label in axis.get_xticklabels()] == ["bala", "hime", "dico"]

@@ -8,14 +8,14 @@ import pytest
 from copy_task import TrainedRun
 
 from ptenmt.errors import ConfigError
-from ptenmt.inspection.attention import (
+from ptenmt.inspection.alignment import (
     AttentionWeights,
     Block,
     Head,
     attention_panels,
     attention_weights,
 )
-from ptenmt.inspection.drawing import attention_figure
+from ptenmt.inspection.drawing import draw
 from ptenmt.inspection.inspector import Inspector
 from ptenmt.translation import Translator
 
@@ -129,7 +129,8 @@ def test_the_last_layer_is_that_of_the_block():
 
 
 def test_the_figure_has_a_panel_per_head_and_tokens_as_labels(inspector: Inspector):
-    figure = attention_figure(inspector, TEXT, block="encoder")
+    title, panels = attention_panels(attention_weights(inspector, TEXT), block="encoder")
+    figure = draw(panels, title=title, columns=4)
     drawn = [axis for axis in figure.axes if axis.get_title().startswith("head")]
     assert len(drawn) == 4
     labels = [label.get_text() for label in drawn[0].get_yticklabels()]

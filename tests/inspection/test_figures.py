@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from ptenmt.errors import OutputError
 from ptenmt.inspection.drawing import MAX_LABELS, draw, save_figure
-from ptenmt.inspection.figures import Bars, HeatMap, Line, LinePlot, Table
+from ptenmt.inspection.figures import HeatMap, Line, LinePlot, Table
 
 
 def heat_map(rows: int = 2, columns: int = 2, **options: object) -> HeatMap:
@@ -156,39 +156,15 @@ def test_large_figures_are_truncated_with_a_note() -> None:
     assert plain.axes[0].images[0].get_array().shape == (100, 100)
 
 
-def test_lines_bars_and_tables() -> None:
-    bars = Bars(title="casa", value_name="cosine", names=["lar", "rua"], values=[0.75, -0.5])
+def test_lines_and_tables() -> None:
     table = Table(title="Source", header=("", "piece"), rows=[("0", "$x$"), ("1", "bem")])
-    lines, lengths, cells = draw([plot(), bars, table]).axes
+    lines, cells = draw([plot(), table]).axes
     assert [line.get_label() for line in lines.lines] == ["training", "training"]
     np.testing.assert_array_equal(lines.lines[0].get_ydata(), [3.0, np.nan, 1.0])
     assert [text.get_text() for text in lines.get_legend().get_texts()] == ["training", "training"]
     assert [line.get_color() for line in lines.lines] == ["C0", "C1"]
-    assert [patch.get_width() for patch in lengths.patches] == [0.75, -0.5]
-    assert lengths.get_xlim() == (-0.5, 1.0)
     shown = cells.tables[0].get_celld()
     assert [shown[row, 1].get_text().get_text() for row in range(3)] == ["piece", "$x$", "bem"]
-
-
-def test_bars_keep_their_room_beside_long_names_and_notes(tmp_path: Path) -> None:
-    notes = ["[START] 12.3%, " * 9, "WWW " * 12, "Щ" * 30]
-    bars = Bars(title="sure", value_name="p", names=["a", "b" * 90, "ЩШ"], values=[1, 0.5, 0], notes=notes)
-    figure = draw([bars])
-    save_figure(figure, tmp_path / "bars.png")  # a warning of no room would be an error
-    figure.draw_without_rendering()  # the file's resolution was another
-    (axis,) = figure.axes
-    dots = figure.dpi
-    assert axis.get_window_extent().width > 2.5 * dots
-    assert axis.get_tightbbox().x0 >= 0
-    assert axis.get_tightbbox().x1 <= figure.get_size_inches()[0] * dots <= 20 * dots
-    assert ticks(figure)[0][0] == "a"
-    assert 20 < len(ticks(figure)[0][1]) < 60
-    assert ticks(figure)[0][1].endswith("…")
-    assert [text.get_text() for text in axis.texts] == notes
-    endless = draw([Bars(title="", value_name="", names=["a"], values=[1], notes=["so long " * 99])])
-    assert endless.get_size_inches()[0] <= 20.1
-    assert endless.axes[0].texts[0].get_text().endswith("…")
-    save_figure(endless, tmp_path / "endless.svg")
 
 
 def test_long_labels_and_titles_are_inside_the_picture() -> None:

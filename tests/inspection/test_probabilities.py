@@ -1,16 +1,14 @@
 """How sure the model is, against the Keras model's own numbers."""
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 from copy_task import TrainedRun
 from random_models import log_probs
 
-from ptenmt.inspection.drawing import probabilities_figure, save_figure
 from ptenmt.inspection.inspector import Inspector
-from ptenmt.inspection.tokens import MAX_DRAWN, probability_bars, token_probabilities
+from ptenmt.inspection.tokens import probability_table, token_probabilities
 from ptenmt.translation import Translator
 
 TEXT = "bala hime dico"
@@ -53,20 +51,10 @@ def test_number_of_runners_up(inspector: Inspector):
     assert len(token_probabilities(inspector, TEXT, runners_up=size + 5)[0].runners_up) == size - 1
 
 
-def test_the_figure_has_a_bar_a_token_and_the_runners_up_behind_it(inspector: Inspector):
-    (axis,) = probabilities_figure(inspector, TEXT, runners_up=1).axes
-    found = token_probabilities(inspector, TEXT, runners_up=1)
-    assert [bar.get_width() for bar in axis.patches] == pytest.approx([each.probability for each in found])
-    assert [label.get_text() for label in axis.get_yticklabels()] == ["bala", "hime", "dico", "[END]"]
-    assert [note.get_text().split()[0] for note in axis.texts] == [each.runners_up[0][0] for each in found]
-
-
-def test_of_many_runners_up_the_figure_shows_the_first_with_a_note(inspector: Inspector, tmp_path: Path):
-    figure = probabilities_figure(inspector, TEXT, runners_up=12)
-    save_figure(figure, tmp_path / "sure.png")  # a warning of no room would be an error
-    (axis,) = figure.axes
-    assert axis.get_xlabel() == "probability; to the right the first 8 of 12 runners-up"
-    assert {note.get_text().count("%") for note in axis.texts} == {MAX_DRAWN} == {8}
-    few = probability_bars(token_probabilities(inspector, TEXT, runners_up=8))
-    assert few.value_name == "probability; to the right the runners-up"
-    assert probability_bars(token_probabilities(inspector, TEXT, runners_up=0)).value_name == "probability"
+def test_the_table_has_a_row_a_token_and_its_runners_up(inspector: Inspector):
+    found = token_probabilities(inspector, TEXT, runners_up=2)
+    table = probability_table(found)
+    assert [row[0] for row in table.rows] == ["bala", "hime", "dico", "[END]"]
+    for row, token in zip(table.rows, found, strict=True):
+        assert row[1:4] == (f"{100 * token.probability:.1f}%", "1", f"{token.entropy:.2f}")
+        assert [other.split()[0] for other in row[4].split(", ")] == [piece for piece, _ in token.runners_up]

@@ -17,7 +17,7 @@ HTML = (
 )
 HTML_IN_CAPITALS = (
     '<p class="a" title="OLÁ">O GATO <b>BEBE</b> LEITE</p><script>var gato = "<p>gato</p>";</script>'
-    "<!-- o gato --><br>A &amp; B &lt;script&gt;"
+    "<!-- o gato --><br/>A &amp; B &lt;script&gt;"
 )
 
 

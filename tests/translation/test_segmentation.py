@@ -261,6 +261,6 @@ def test_nothing_keeps_the_tokenizers_of_a_model_that_is_loaded_no_more() -> Non
 
 def test_marks_that_the_vocabulary_lacks_are_read_as_plain_ones():
     without = Letters()
-    without.vocabulary = [*SPECIAL_PIECES, "é"]
+    without.vocabulary = [*SPECIAL_PIECES, "é", "\"'-"]
     encoder = TextEncoder(TokenizerPair(without, without), Config())
     assert encoder.prepare_source("«A» “b” – ‘c’").replace(" ", "") == '"a""b"-\'c\''

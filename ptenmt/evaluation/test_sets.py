@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 from urllib.error import URLError
 
 from ptenmt.config import DataConfig
@@ -74,8 +74,6 @@ class Hypotheses:
     """Detokenized."""
     tokens: list[str] | None
     """Tokenized, where ``TestSet.token_references`` exist."""
-    translations: Sequence[Translation] = ()
-    """The same with all that is known of them, if a run translated."""
 
     def in_form(self, form: TextForm) -> list[str]:
         """The texts in one of the forms that the test set has references in."""
@@ -280,11 +278,8 @@ def with_test_set(files: EvaluationFiles, data: DataConfig) -> EvaluationFiles:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # tarfile's, about filters
-            found = _files(dataset, pair)
-            if len({file.read_bytes().count(b"\n") for file in found}) > 1:
-                for file in found:  # a process that was killed left half of one
-                    file.unlink()
-                found = _files(dataset, pair)
+            source = Path(dataset.get_source_file(pair))
+            references = list(map(Path, dataset.get_reference_files(pair)))
     except _BROKEN as error:
         # sacreBLEU would take the rest of a broken download for a whole one.
         shutil.rmtree(Path(sacrebleu.SACREBLEU_DIR) / name / "raw", ignore_errors=True)
@@ -298,10 +293,4 @@ def with_test_set(files: EvaluationFiles, data: DataConfig) -> EvaluationFiles:
             f"cannot fetch test set {name} from {' '.join(dataset.data or [])}: {reason}",
             f"check the network, or copy {Path(sacrebleu.SACREBLEU_DIR) / name} from a machine that has it",
         ) from error
-    source, *references = found
     return replace(files, source=source, references=references)
-
-
-def _files(dataset: Any, pair: str) -> list[Path]:
-    """The file of the sources, then those of the references, made unless they are there."""
-    return [Path(dataset.get_source_file(pair)), *map(Path, dataset.get_reference_files(pair))]

@@ -1,10 +1,11 @@
-"""Error analysis: scores by source properties, degenerate outputs, unknown words, worst and best."""
+"""Error analysis: scores by source properties, degenerate outputs, unknown words, worst sentences."""
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from ptenmt.scores import Score, Scorer
 from ptenmt.tokenizers import UNK, Tokenizer
@@ -14,7 +15,9 @@ from ptenmt.translation.safeguards import repeated_ngrams
 MIN_PAIRS = 20
 """Minimum group size: smaller groups give unreliable scores, and bootstrap intervals hide it."""
 NUM_EXAMPLES = 20
-_MAX_UNKNOWN_SHOWN = 20
+_LENGTH_EDGES = (10, 20, 30, 40)
+_RARITY_EDGES = (1, 10, 100, 1000)
+_MAX_UNKNOWN_SHOWN = 10
 _MAX_DEGENERATE_EXAMPLES = 5
 _MAX_PHRASE = 8
 _MIN_REPEATS = 3
@@ -48,11 +51,6 @@ class Band:
     scores: list[Score]
     """Detokenized; empty where there is no pair."""
 
-    @property
-    def has_enough(self) -> bool:
-        """Whether there are enough pairs for meaningful scores and intervals."""
-        return self.num_pairs >= MIN_PAIRS
-
 
 @dataclass(frozen=True, kw_only=True)
 class Breakdown:
@@ -63,7 +61,6 @@ class Breakdown:
     unit: str
     """What the names of the bands count."""
     bands: list[Band]
-    missing: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,11 +81,11 @@ class WordCoverage:
     num_words: int
     num_unknown: int
     """Words with [UNK] among their tokens."""
-    num_split: int
     num_unseen: int | None
     """Words that never occur in the training data; None if that cannot be read."""
     num_sentences_with_unknown: int
     unknown: dict[str, int]
+    """The most frequent unknown words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,10 +93,9 @@ class ErrorAnalysis:
     """Where a system fails."""
 
     breakdowns: list[Breakdown]
+    """By source length and by word rarity, where they are known."""
     worst: list[EvaluatedSentence]
-    """By ``EvaluatedSentence.score``, the worst first."""
-    best: list[EvaluatedSentence]
-    """The best first; none of them is among the worst."""
+    """By ``EvaluatedSentence.score``, the worst first; of equals the longest translation."""
     degenerate_outputs: list[DegenerateOutputs]
     words: WordCoverage | None
     """None if no run is known, and so no vocabulary."""
@@ -114,23 +110,35 @@ class SourceWords:
     tokenizer: Tokenizer
     training_counts: Mapping[str, int] | None
     """How often each lower-cased word occurs in the training data; None: it is unreadable."""
-    missing: str = ""
-    """Why it is."""
 
     @cached_property
     def words(self) -> list[list[str]]:
         """The words of each source."""
         return [find_words(text) for text in self.texts]
 
-    @cached_property
-    def ids(self) -> dict[str, list[int]]:
-        """The token ids of each word."""
-        distinct = sorted({word for words in self.words for word in words})
-        return dict(zip(distinct, self.tokenizer.encode(distinct), strict=True))
+    def coverage(self) -> WordCoverage:
+        """Count the words that the vocabulary or the training data lack."""
+        words = [word for sentence in self.words for word in sentence]
+        distinct = sorted(set(words))
+        encoded = zip(distinct, self.tokenizer.encode(distinct), strict=True)
+        lacking = {word for word, ids in encoded if UNK in ids}
+        unknown = Counter(word for word in words if word in lacking)
+        counts = self.training_counts
+        return WordCoverage(
+            num_words=len(words),
+            num_unknown=unknown.total(),
+            num_unseen=None if counts is None else sum(not counts.get(word.lower()) for word in words),
+            num_sentences_with_unknown=sum(not lacking.isdisjoint(sentence) for sentence in self.words),
+            unknown=dict(unknown.most_common(_MAX_UNKNOWN_SHOWN)),
+        )
 
-    def num_split(self, words: Sequence[str]) -> int:
-        """How many of some words are several tokens."""
-        return sum(len(self.ids[word]) > 1 for word in words)
+    def rarest_counts(self) -> list[int]:
+        """How often the training data has the rarest word of each source; often if it has no words."""
+        counts = self.training_counts or {}
+        return [
+            min((counts.get(word.lower(), 0) for word in words), default=_RARITY_EDGES[-1])
+            for words in self.words
+        ]
 
 
 def find_words(text: str) -> list[str]:
@@ -158,93 +166,51 @@ def analyse_errors(
     same sentences, None if they or the run's vocabulary are unknown.
     """
     ranked = sorted(sentences, key=lambda sentence: (sentence.score, -len(sentence.hypothesis), sentence.row))
-    num_worst = min(NUM_EXAMPLES, (len(sentences) + 1) // 2)
-    best = sorted(
-        ranked[num_worst:], key=lambda sentence: (-sentence.score, -len(sentence.hypothesis), sentence.row)
-    )
     return ErrorAnalysis(
-        breakdowns=[
-            _divided(title, values, scorer, hypotheses)
-            for title, values in _values(sentences, sources).items()
-        ],
-        worst=ranked[:num_worst],
-        best=best[:NUM_EXAMPLES],
+        breakdowns=list(_breakdowns(sentences, scorer, hypotheses, sources)),
+        worst=ranked[:NUM_EXAMPLES],
         degenerate_outputs=find_degenerate_outputs(sentences),
-        words=None if sources is None else _word_coverage(sources),
+        words=None if sources is None else sources.coverage(),
     )
 
 
 # Scores by properties of the source
 
 
-_SCALES = {
-    "source length": (
-        "words in the source",
-        (10, 20, 30, 40),
-        ("0–9", "10–19", "20–29", "30–39", "40 or more"),
-    ),
-    "word rarity": (
-        "occurrences of the source's rarest word in the training data",
-        (1, 10, 100, 1000),
-        ("never", "1–9", "10–99", "100–999", "1,000 or more"),
-    ),
-    "split words": (
-        "share of the source's words that the tokenizer splits into sub-words",
-        (1e-9, 0.1, 0.2, 0.3),
-        ("none", "under 10%", "10–19%", "20–29%", "30% or more"),
-    ),
-}
-"""By title the unit, upper edges and names of the bands; the last one has no upper edge."""
+def _breakdowns(
+    sentences: Sequence[EvaluatedSentence],
+    scorer: Scorer,
+    hypotheses: Sequence[str],
+    sources: SourceWords | None,
+) -> Iterator[Breakdown]:
+    """Scores by each property that is known."""
 
+    def divided(title: str, unit: str, values: Sequence[int], edges: Sequence[int]) -> Breakdown:
+        rows: dict[str, list[int]] = {name: [] for name in _band_names(edges)}
+        names = list(rows)
+        for row, value in enumerate(values):
+            rows[names[bisect_right(edges, value)]].append(row)
+        bands = [
+            Band(name=name, num_pairs=len(chosen), scores=scorer.scores(hypotheses, chosen) if chosen else [])
+            for name, chosen in rows.items()
+        ]
+        return Breakdown(title=title, unit=unit, bands=bands)
 
-def _values(
-    sentences: Sequence[EvaluatedSentence], sources: SourceWords | None
-) -> dict[str, Sequence[float] | str]:
-    """The value of each sentence on each scale, or why there are none."""
     texts = [sentence.source for sentence in sentences if sentence.source is not None]
     if len(texts) < len(sentences):
-        return dict.fromkeys(_SCALES, "the sources are unknown")
-    if sources is None:
-        missing = dict.fromkeys(_SCALES, "no run is given, so the vocabulary is unknown")
-        return missing | {"source length": [len(text.split()) for text in texts]}
-    counts = sources.training_counts or {}
-    most = _SCALES["word rarity"][1][-1]
-    rarest = [min((counts.get(word.lower(), 0) for word in words), default=most) for words in sources.words]
-    return {
-        "source length": [len(text.split()) for text in sources.texts],
-        "word rarity": sources.missing or rarest,
-        "split words": [sources.num_split(words) / max(len(words), 1) for words in sources.words],
-    }
+        return
+    lengths = [len(text.split()) for text in (texts if sources is None else sources.texts)]
+    yield divided("source length", "words in the source", lengths, _LENGTH_EDGES)
+    if sources is not None and sources.training_counts is not None:
+        unit = "occurrences of the source's rarest word in the training data"
+        yield divided("word rarity", unit, sources.rarest_counts(), _RARITY_EDGES)
 
 
-def _divided(
-    title: str, values: Sequence[float] | str, scorer: Scorer, hypotheses: Sequence[str]
-) -> Breakdown:
-    unit, edges, names = _SCALES[title]
-    if isinstance(values, str):
-        return Breakdown(title=title, unit=unit, bands=[], missing=values)
-    rows: list[list[int]] = [[] for _ in names]
-    for row, value in enumerate(values):
-        rows[bisect_right(edges, value)].append(row)
-    bands = [
-        Band(name=name, num_pairs=len(chosen), scores=scorer.scores(hypotheses, chosen) if chosen else [])
-        for name, chosen in zip(names, rows, strict=True)
-    ]
-    return Breakdown(title=title, unit=unit, bands=bands)
-
-
-def _word_coverage(sources: SourceWords) -> WordCoverage:
-    words = [word for sentence in sources.words for word in sentence]
-    unknown = Counter(word for word in words if UNK in sources.ids[word])
-    counts = sources.training_counts
-    return WordCoverage(
-        num_words=len(words),
-        num_unknown=unknown.total(),
-        num_split=sources.num_split(words),
-        num_unseen=None if counts is None else sum(not counts.get(word.lower()) for word in words),
-        num_sentences_with_unknown=sum(not unknown.keys().isdisjoint(words) for words in sources.words),
-        unknown=dict(unknown.most_common(_MAX_UNKNOWN_SHOWN)),
-    )
+def _band_names(edges: Sequence[int]) -> Iterator[str]:
+    """Such as ``0–9``, ``10–19``, ``20 or more``."""
+    for low, high in pairwise((0, *edges)):
+        yield str(low) if high == low + 1 else f"{low:,}–{high - 1:,}"
+    yield f"{edges[-1]:,} or more"
 
 
 # Degenerate outputs

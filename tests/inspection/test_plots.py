@@ -1,18 +1,29 @@
-"""Curves of recorded histories, and learning-rate schedules."""
+"""Curves of recorded histories, learning-rate schedules, nearest embeddings, positions."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from copy_task import WORDS, TrainedRun
 
-from ptenmt.config import Config, ModelConfig, TrainingConfig
-from ptenmt.errors import ConfigError, PtenmtError, RunError
-from ptenmt.inspection.curves import history_plots, schedule_plot
-from ptenmt.inspection.drawing import history_figure, schedule_figure
+from ptenmt.config import Config, DataConfig, ModelConfig, TokenizerConfig, TrainingConfig
+from ptenmt.errors import ConfigError, DataError, PtenmtError, RunError
+from ptenmt.inspection.drawing import draw
 from ptenmt.inspection.figures import Line
+from ptenmt.inspection.inspector import Inspector
+from ptenmt.inspection.plots import (
+    history_plots,
+    nearest_neighbours,
+    neighbour_tables,
+    positions_map,
+    schedule_plot,
+)
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
+from ptenmt.tokenizers import SPECIAL_PIECES, TokenizerPair
+from ptenmt.tokenizers.words import WordTokenizer
 
 
 def point(step: int, loss: float, seconds: float, tokens: int = 600) -> dict[str, Any]:
@@ -87,7 +98,7 @@ def test_several_runs_in_one_plot(run: Run, tmp_path: Path) -> None:
     assert list(plots) == ["Loss", "BLEU (not recorded by second)"]
     assert list(plots["Loss"]) == ["first, training", "first, validation", "second, training"]
     assert list(plots["BLEU (not recorded by second)"]) == ["first, validation"]
-    figure = history_figure([run, other])
+    figure = draw(history_plots([run, other]))
     assert [axis.get_title() for axis in figure.axes] == list(drawn(run, other))
     assert [line.get_label() for line in figure.axes[0].lines] == list(plots["Loss"])
     validations = [lines["first, validation"].colour for lines in plots.values()]
@@ -156,6 +167,117 @@ def test_a_schedule_that_depends_on_the_end_wants_to_know_it(options: dict[str, 
 
 
 def test_the_figure_is_labelled() -> None:
-    (axis,) = schedule_figure(config_of(), 100).axes
+    (axis,) = draw([schedule_plot(config_of(), 100)]).axes
     assert axis.get_xlabel() == "step"
     assert len(axis.lines[0].get_xdata()) == 100
+
+
+# Which words a model takes for similar
+
+
+SOURCE = {"casa": [1, 0], "lar": [3, 0.1], "rua": [1, 1], "mar": [-1, 0], "zero": [0, 0]}
+TARGET = {"house": [0, 2], "home": [0.1, 5], "sea": [-1, 0]}
+
+
+def made_up() -> Any:
+    """What ``nearest`` needs of an inspector, with embeddings that one can see through."""
+    pair = TokenizerPair(*(WordTokenizer([*SPECIAL_PIECES, *words]) for words in (SOURCE, TARGET)))
+    tables = {
+        stack: np.array([*[[1.0, 0.0]] * len(SPECIAL_PIECES), *words.values()], np.float32)
+        for stack, words in (("encoder", SOURCE), ("decoder", TARGET))
+    }
+    config = Config(
+        data=DataConfig(source="files", path="pairs.tsv"), tokenizer=TokenizerConfig(kind="words")
+    )
+    return SimpleNamespace(
+        tokenizers=pair,
+        config=config,
+        model=SimpleNamespace(embeddings=tables.__getitem__),
+        word_ids=lambda word, side: getattr(pair, side).encode([word])[0],
+    )
+
+
+def test_the_nearest_are_those_in_the_same_direction() -> None:
+    casa, rua = nearest_neighbours(made_up(), ["casa", "rua"], count=3)
+    assert [piece for piece, _ in casa.neighbours] == ["lar", "rua", "zero"]
+    assert [cosine for _, cosine in casa.neighbours] == pytest.approx(
+        [3 / np.hypot(3, 0.1), np.sqrt(0.5), 0], abs=1e-6
+    )
+    assert rua.neighbours[0][0] == "lar"
+    assert rua.pieces == ["rua"]
+
+
+def test_neither_special_tokens_nor_the_word_itself_are_neighbours() -> None:
+    (casa,) = nearest_neighbours(made_up(), ["casa"], count=100)
+    assert {piece for piece, _ in casa.neighbours} == set(SOURCE) - {"casa"}
+
+
+def test_of_several_pieces_the_mean_is_compared() -> None:
+    (both,) = nearest_neighbours(made_up(), ["casa mar"], count=5)  # they cancel out
+    assert both.pieces == ["casa", "mar"]
+    assert [cosine for _, cosine in both.neighbours] == [0, 0, 0]
+    (between,) = nearest_neighbours(made_up(), ["casa rua"], count=1)
+    expected = np.array([1, 0]) + np.sqrt([0.5, 0.5])
+    cosine = expected @ [3, 0.1] / np.linalg.norm(expected) / np.hypot(3, 0.1)
+    assert between.neighbours == [("lar", pytest.approx(cosine, abs=1e-6))]
+
+
+def test_the_other_side_has_words_of_its_own() -> None:
+    (house,) = nearest_neighbours(made_up(), ["house"], side="target", count=1)
+    assert house.neighbours[0][0] == "home"
+    for side, word, other in (("source", "house", "target"), ("target", "casa", "source")):
+        with pytest.raises(DataError, match=f"the {side} vocabulary does not contain '{word}'") as refusal:
+            nearest_neighbours(made_up(), [word], side=side)  # type: ignore[arg-type]
+        assert f"--side {other}" in refusal.value.hint
+    with pytest.raises(DataError, match="a word is empty"):
+        nearest_neighbours(made_up(), ["casa", " "])
+
+
+def test_a_table_a_word() -> None:
+    casa, both = neighbour_tables(nearest_neighbours(made_up(), ["casa", "casa rua"], count=2))
+    assert (casa.title, both.title) == ("casa", "casa rua (casa rua)")
+    assert casa.rows == [("lar", "0.999"), ("rua", "0.707")]
+
+
+def test_a_trained_run(copied: TrainedRun) -> None:
+    inspector = Inspector(copied.path)
+    (found,) = nearest_neighbours(inspector, [WORDS[0]], count=3)
+    table, tokenizer = inspector.model.embeddings("encoder"), inspector.tokenizers.source
+    ids = dict(zip(WORDS, (ids[0] for ids in tokenizer.encode(WORDS)), strict=True))
+    own = table[ids[WORDS[0]]]
+    cosines = {
+        word: float(table[ids[word]] @ own / np.linalg.norm(table[ids[word]]) / np.linalg.norm(own))
+        for word in WORDS[1:]
+    }
+    expected = sorted(cosines.items(), key=lambda item: -item[1])[:3]
+    assert [word for word, _ in found.neighbours] == [word for word, _ in expected]
+    assert [cosine for _, cosine in found.neighbours] == pytest.approx([c for _, c in expected], abs=1e-5)
+
+
+# Positions
+
+
+def test_the_encoding_has_the_published_values() -> None:
+    drawn = positions_map(4, 8)
+    expected = {
+        0: [0, 1, 0, 1, 0, 1, 0, 1],
+        1: [0.841471, 0.540302, 0.099833, 0.995004, 0.01, 0.99995, 0.001, 1],
+        3: [0.14112, -0.989992, 0.29552, 0.955336, 0.029996, 0.99955, 0.003, 0.999996],
+    }
+    for row, values in expected.items():
+        np.testing.assert_allclose(drawn.values[row], values, atol=1e-6)
+    assert (drawn.low, drawn.high, drawn.palette) == (-1.0, 1.0, "diverging")
+    assert positions_map().values.shape == (50, 128)
+
+
+def test_the_figure_is_labelled_and_has_a_colour_bar() -> None:
+    encoding, _colour_bar = draw([positions_map(10, 6)]).axes
+    assert (encoding.get_xlabel(), encoding.get_ylabel()) == ("dimension", "position")
+    assert encoding.images[0].get_array().shape == (10, 6)
+    assert encoding.images[0].get_cmap().name == "RdBu"
+
+
+@pytest.mark.parametrize(("positions", "dimensions"), [(0, 8), (8, 0), (8, 7)])
+def test_what_cannot_be_drawn_is_refused(positions: int, dimensions: int) -> None:
+    with pytest.raises(PtenmtError, match="cannot draw"):
+        positions_map(positions, dimensions)
