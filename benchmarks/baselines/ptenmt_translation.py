@@ -1,7 +1,6 @@
 """System under test: ptenmt's engines through ``Translator``, from sentences to translations."""
 
 import time
-from dataclasses import replace
 
 from baselines.translation_task import Measured, Task
 
@@ -12,10 +11,9 @@ def translate_with(task: Task, engine: str, beam_size: int, repeat: int) -> Meas
     """Translate all sentences ``repeat`` times; loading and compiling are not counted."""
     from ptenmt.translation import Translator
 
-    translator = Translator.load(task.run, engine=engine)
+    translator = Translator.load(task.run, engine=engine).with_options(beam_size=beam_size)
     sentences = task.sentences(repeat)
-    options = replace(translator.config.decoding, beam_size=beam_size)
-    translator.translate(sentences[:WARM_UP], options)
+    translator.translate(sentences[:WARM_UP])
     started = time.perf_counter()
-    tokens = sum(len(done.tokens) - 1 for done in translator.translate(sentences, options))
+    tokens = sum(len(done.tokens) - 1 for done in translator.translate_iterable(sentences))
     return Measured(len(sentences), time.perf_counter() - started, tokens)
