@@ -29,7 +29,6 @@ def test_names_that_no_run_can_have(ptenmt, name: str, reason: str) -> None:
         ["export", "--run", STARTER, "--output", "{}"],
         ["export", "--run", STARTER, "--format", "argos", "--output", "{}"],
         ["train", "--config", "{}.yaml"],
-        ["data", "--config", "demo.yaml", "--report", "{}.html"],
         ["evaluate", "--run", STARTER, "--source", "file", "--reference", "file", "--report", "{}.md"],
         ["import", "{}", "--run", "new"],
         ["translate", "--run", STARTER, "{}.html", "--output-dir", "en"],
