@@ -84,9 +84,9 @@ def translate(translator: Translator, pairs: Sequence[SentencePair]) -> EngineRe
     test_set = TestSet.from_pairs(pairs, translator.config.data)
     for beam_size in BEAMS:
         # Second tries that avoid loops are for CTranslate2 only.
-        searching = translator.with_options(beam_size=beam_size, safeguards=False)
+        options = replace(translator.config.decoding, beam_size=beam_size, safeguards=False)
         done: dict[int, Translation] = {}
-        for some in searching.translate_prepared([source for source, _ in pairs]):
+        for some in translator.translate_prepared([source for source, _ in pairs], options):
             done |= some
         translations = [done[row] for row in range(len(pairs))]
         result.translations[beam_size] = translations

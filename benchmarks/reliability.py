@@ -2,10 +2,10 @@
 
     python benchmarks/reliability.py [--run RUN] [--source FILE --reference FILE]
 
-At most 300 sentences, always with the same cases: entities, glossary terms, tags, loops, capitals, texts
-without words; and for Portuguese to English, sentences with quantities and marks (meaning.tsv) and minimal
-pairs, which differ by an accent or a short word as their translations must (minimal_pairs.tsv). Prints each
-check with its threshold, and with --examples sentences that fail it.
+At most 300 sentences, always with the same cases: kept parts, glossary terms, tags, loops, capitals, texts
+without words; and for Portuguese to English, minimal pairs, which differ by an accent or a short word as
+their translations must (minimal_pairs.tsv). Prints each check with its threshold, and with --examples
+sentences that fail it. What the model itself has to know, such as numbers and dates, acceptance.py scores.
 """
 
 import argparse
@@ -17,11 +17,10 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
 from xml.etree import ElementTree
 
 from ptenmt.data.augmentation import capitalized
-from ptenmt.data.placeholders import find_entities, in_notation
+from ptenmt.data.kept_parts import find_kept_parts
 from ptenmt.data.readers import SentencePair
 from ptenmt.evaluation import EvaluationFiles, LoadOptions
 from ptenmt.evaluation.errors import max_repeats
@@ -29,8 +28,8 @@ from ptenmt.evaluation.evaluation import EvaluationRequest
 from ptenmt.scores import MetricName, Scorer
 from ptenmt.tokenizers.words import word_pattern
 from ptenmt.translation import Translator
+from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.markup import Elements, Fragment, move_markup, num_shared, text_of
-from ptenmt.translation.safeguards.glossary import Glossary
 from ptenmt.translation.single_sentence import align
 
 FOLDER = Path(__file__).parent
@@ -41,15 +40,14 @@ _MIN_REPEATS = 3
 _NUM_TERMS = 50
 _MIN_TERM = 6
 _NUM_PROVOKED = 50
-_ENTITIES = ("https://example.org/a?b=1", "ana@example.org", "4821", "{name}", "%1$s", "#TAG#", "@user", "😀")
-_NUMBERS = ("1.234.567,89", "12.500", "3,75", "18h30", "R$ 5.000", "20 €", "10%", "H2O", "COVID-19")
+_SIGNS = ("https://example.org/a?b=1", "ana@example.org", "{name}", "%1$s", "#TAG#", "@user", "😀")
+_CODES = ("H2O", "COVID-19", "3f2a9bc1", "123.456.789-09", "192.168.0.1", "4821937", "00-AA-00", "2.0.17")
 _WITHOUT_WORDS = (
-    *(*_ENTITIES, "12/03/2024", "10:30", "314", "+351 21 000", "= 5 × 7", "100 %", "[12]", "* * *"),
+    *(*_SIGNS, "4821", "12/03/2024", "10:30", "314", "+351 21 000", "= 5 × 7", "100 %", "[12]", "* * *"),
     *("…", "?!", "—", "😀🎉", "你好", "Привет", "مرحبا", " \t"),
 )
 _Case = tuple[str, str, bool]
 """A source, its translation, and whether that is as it should be."""
-_QUOTES = '"“”«»‹›'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,42 +71,9 @@ class Check:
         return f"| {self.name} | {self.threshold:{form}} | {passed}{self.value:{form}} | {verdict} |"
 
 
-class MeaningCase(NamedTuple):
-    """A sentence, and what has to stand in its translation."""
-
-    source: str
-    expected: list[list[str]]
-    """Of each list one form, as whole words; ``…`` is any text without quotation marks."""
-
-    def is_kept(self, translation: str) -> bool:
-        """Whether a translation has what is expected, and as many quotation marks as the sentence."""
-        if _num_quotes(translation) != _num_quotes(self.source):
-            return False
-        return all(any(_pattern(form).search(translation) for form in forms) for forms in self.expected)
-
-
-def meaning_cases() -> dict[str, list[MeaningCase]]:
-    """The sentences of meaning.tsv by the name of their check."""
-    cases: dict[str, list[MeaningCase]] = {}
-    for name, source, *expected in _rows("meaning.tsv"):
-        cases.setdefault(name, []).append(MeaningCase(source, [forms.split("|") for forms in expected]))
-    return cases
-
-
 def _rows(name: str) -> list[list[str]]:
     lines = (FOLDER / name).read_text(encoding="utf-8").splitlines()
     return [line.split("\t") for line in lines[1:]]
-
-
-def _num_quotes(text: str) -> int:
-    return sum(map(text.count, _QUOTES))
-
-
-def _pattern(form: str) -> re.Pattern[str]:
-    literal = re.escape(form).replace("…", f"[^{_QUOTES}]+")
-    begin = r"(?<!\w)" if form[0].isalnum() else ""
-    end = r"(?!\w)" if form[-1].isalnum() else ""
-    return re.compile(f"{begin}{literal}{end}")
 
 
 def is_correct(translation: str, *expected: str, excluded: str) -> bool:
@@ -127,11 +92,11 @@ class _Cases:
 
     def __init__(self, translator: Translator, pairs: Sequence[SentencePair]) -> None:
         self._translator, self._random = translator, Random(0)
-        segmented = translator.encoder.segment([source for source, _ in pairs])
+        segmented = translator.encoder.segment([source for source, _ in pairs], translator.config.decoding)
         used = [
             pair
             for pair, text in zip(pairs, segmented, strict=True)
-            if len(text.sentences) == 1 and len(pair[0].split()) > 1 and not find_entities(pair[0])
+            if len(text.sentences) == 1 and len(pair[0].split()) > 1 and not find_kept_parts(pair[0])
         ]
         self._sources = [source for source, _ in used]
         self._references = [[reference for _, reference in used]]
@@ -141,23 +106,16 @@ class _Cases:
     def checks(self) -> Iterator[Check]:
         if self._sources:
             yield _share("sentences of a text, as alone", 0.99, self._texts())
-            cases, rest = self._entities(_ENTITIES, self._random)
-            yield _share("entities, exactly once", 0.995, cases)
-            yield self._score("entities: BLEU of the rest", "BLEU", rest, -0.3)
-            yield _share("numbers and codes, exactly once", 0.99, self._entities(_NUMBERS, Random(0))[0])
+            cases, rest = self._kept_parts(_SIGNS, self._random)
+            yield _share("kept parts, exactly once", 0.995, cases)
+            yield self._score("kept parts: BLEU of the rest", "BLEU", rest, -0.3)
+            yield _share("codes side by side, exactly once", 0.99, self._kept_parts(_CODES, Random(0))[0])
             yield from self._glossary()
             yield from self._markup()
             yield _share("no loops", 0.99, self._loops())
             for name, change in (("capitals", str.upper), ("Title Case", capitalized)):
                 yield self._score(f"{name}: chrF", "chrF", self._translate(map(change, self._sources)), -2)
         if self._translator.config.data.languages == LANGUAGES:
-            for name, meant in meaning_cases().items():
-                translations = self._translate(case.source for case in meant)
-                kept = (
-                    (case.source, translation, case.is_kept(translation))
-                    for case, translation in zip(meant, translations, strict=True)
-                )
-                yield _share(name, 0.95, kept)
             yield _share("minimal pairs", 0.0, self._minimal_pairs())
         translations = self._translate(_WITHOUT_WORDS)
         unchanged = (
@@ -166,8 +124,8 @@ class _Cases:
         )
         yield _share("texts without words, unchanged", 1.0, unchanged)
 
-    def _translate(self, texts: Iterable[str], translator: Translator | None = None) -> list[str]:
-        return [translation.text for translation in (translator or self._translator).translate(texts)]
+    def _translate(self, texts: Iterable[str], glossary: Glossary | None = None) -> list[str]:
+        return [each.text for each in self._translator.translate(texts, glossary=glossary)]
 
     def _score(self, name: str, metric: MetricName, translations: Sequence[str], threshold: float) -> Check:
         """The difference of a score from that of the sentences as they are; chrF is lower-cased."""
@@ -215,27 +173,24 @@ class _Cases:
         for text, translation, group in zip(texts, self._translate(texts), groups, strict=True):
             yield text, translation, translation == " ".join(self._alone[row] for row in group)
 
-    def _entities(self, entities: Sequence[str], chance: Random) -> tuple[list[_Case], list[str]]:
-        """One to three in each sentence, between its words, numbers next to each other; and what is left."""
+    def _kept_parts(self, parts: Sequence[str], chance: Random) -> tuple[list[_Case], list[str]]:
+        """One to three in each sentence, between its words, codes side by side; and what is left."""
         texts, added, rest = [], [], []
         for source in self._sources:
-            words, chosen = source.split(), chance.sample(entities, chance.randint(1, 3))
-            place = chance.randint(1, len(words) - 1) if entities is _NUMBERS else None
-            for entity in chosen:
-                words.insert(place or chance.randint(1, len(words) - 1), entity)
+            words, chosen = source.split(), chance.sample(parts, chance.randint(1, 3))
+            place = chance.randint(1, len(words) - 1) if parts is _CODES else None
+            for part in chosen:
+                words.insert(place or chance.randint(1, len(words) - 1), part)
             texts.append(" ".join(words))
-            added.append([in_notation(entity, self._translator.config.data.languages) for entity in chosen])
+            added.append(chosen)
         cases: list[_Case] = []
         for text, translation, chosen, alone in zip(
             texts, self._translate(texts), added, self._alone, strict=True
         ):
             is_clean = _num_digits(translation) == _num_digits(alone) + sum(map(_num_digits, chosen))
-            cases += [
-                (text, translation, is_clean and _joined(translation).count(_joined(entity)) == 1)
-                for entity in chosen
-            ]
-            for entity in chosen:
-                translation = translation.replace(entity, "", 1)
+            cases += [(text, translation, is_clean and translation.count(part) == 1) for part in chosen]
+            for part in chosen:
+                translation = translation.replace(part, "", 1)
             rest.append(" ".join(translation.split()))
         return cases, rest
 
@@ -250,7 +205,7 @@ class _Cases:
         glossary = Glossary(parts | terms)
         wanted = [[term for _, term in glossary.find(source)] for source in self._sources]
         texts = [source for source, translation in zip(self._sources, wanted, strict=True) if translation]
-        translations = self._translate(texts, self._translator.with_glossary(glossary))
+        translations = self._translate(texts, glossary)
         cases = list(zip(texts, translations, filter(None, wanted), strict=True))
         applied = (
             (text, translation, translation.count(term) == of_text.count(term))
@@ -284,10 +239,6 @@ class _Cases:
 
 def _num_digits(text: str) -> int:
     return sum(map(str.isdigit, text))
-
-
-def _joined(text: str) -> str:
-    return "".join(text.split())
 
 
 def _share(name: str, threshold: float, cases: Iterable[_Case]) -> Check:

@@ -25,7 +25,6 @@ OURS.remove("ptenmt[documents]")
 LIGHT = tomllib.loads((ROOT / "deploy" / "pyproject.toml").read_text())
 LISTED = LIGHT["project"]["dependencies"]
 MODULES = {
-    "text2num": "text_to_num",
     "markdown-it-py": "markdown_it",
     "prometheus-client": "prometheus_client",
     "python-docx": "docx",

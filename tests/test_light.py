@@ -30,11 +30,11 @@ PROGRAM = f"""
 import json, sys
 from ptenmt.cli.app import app
 for run in sys.argv[1:]:
-    app(["translate", "--run", run, "O gato vê a casa."], standalone_mode=False)
+    app(["translate", "--run", run, "o gato vê a casa ."], standalone_mode=False)
     print(json.dumps(sorted(set({HEAVY}) & sys.modules.keys())))
 for view in ("alignment", "probabilities"):
-    app(["inspect", view, "--run", run, "O gato vê a casa."], standalone_mode=False)
-app(["inspect", "attention", "--run", run, "O gato vê a casa.", "-o", run + "/a.svg"], standalone_mode=False)
+    app(["inspect", view, "--run", run, "o gato vê a casa ."], standalone_mode=False)
+app(["inspect", "attention", "--run", run, "o gato vê a casa .", "-o", run + "/a.svg"], standalone_mode=False)
 print(json.dumps(sorted(set({HEAVY}) & sys.modules.keys())))
 """
 
@@ -120,7 +120,7 @@ def test_a_run_that_was_only_trained_is_used_without_tensorflow(tmp_path: Path) 
     """The commands see weights, and neither an export nor a training state."""
     run = saved_run(tmp_path / "run", "sentencepiece", shared=True)
     shutil.rmtree(run / "ctranslate2")
-    at, text = ["--run", str(run)], "O gato vê a casa."
+    at, text = ["--run", str(run)], "o gato vê a casa ."
     source, reference = pair_files(tmp_path)
     commands = [
         ["translate", *at, text],

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-ENTITIES = (
+CODES = (
     *("https://example.org/a?b=1&c=2", "www.exemplo.pt/página", "ana.silva@example.org", "exemplo.com.br"),
     *(
         "1.234.567,89",
@@ -68,32 +68,32 @@ def corpus_lines(data: Path, num_lines: int, chance: random.Random) -> list[str]
 
 
 def difficult_lines(sentences: Sequence[str], num_lines: int, chance: random.Random) -> Iterator[str]:
-    """Sentences with entities, in capitals, several in a line, looping, foreign, or with terms."""
+    """Sentences with codes and numbers, in capitals, several in a line, looping, foreign, or with terms."""
     changes: tuple[Callable[[str], str], ...] = (
-        lambda sentence: with_entities(sentence, chance),
-        lambda sentence: with_entities(with_entities(sentence, chance), chance),
+        lambda sentence: with_codes(sentence, chance),
+        lambda sentence: with_codes(with_codes(sentence, chance), chance),
         str.upper,
         str.title,
         lambda sentence: sentence.replace(".", "…  ").replace(",", ",\u00a0"),
         lambda sentence: f"{sentence} {chance.choice(sentences)}  {chance.choice(sentences)}",
-        lambda sentence: f"({sentence}) — «{chance.choice(ENTITIES)}»",
+        lambda sentence: f"({sentence}) — «{chance.choice(CODES)}»",
         lambda sentence: f"O gato e a CASA: {sentence} Água em Lisboa, há muito tempo, no Windows 10.",
         lambda sentence: " ".join(sentence.split()[:2]),
         lambda sentence: (
             f"{sentence.split()[0]}: " + ", ".join(str(chance.randint(1, 999)) for _ in range(12))
         ),
         lambda sentence: " ".join([sentence.split()[0]] * 9),
-        lambda sentence: sentence + " " + "".join(chance.sample(ENTITIES, 3)),
+        lambda sentence: sentence + " " + "".join(chance.sample(CODES, 3)),
     )
     for number in range(num_lines):
         yield changes[number % len(changes)](chance.choice(sentences))
 
 
-def with_entities(sentence: str, chance: random.Random) -> str:
-    """A sentence with one to three entities between its words."""
+def with_codes(sentence: str, chance: random.Random) -> str:
+    """A sentence with one to three codes or numbers between its words."""
     words = sentence.split()
-    for entity in chance.sample(ENTITIES, chance.randint(1, 3)):
-        words.insert(chance.randint(0, len(words)), entity)
+    for code in chance.sample(CODES, chance.randint(1, 3)):
+        words.insert(chance.randint(0, len(words)), code)
     return " ".join(words)
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from starter_data import WORD, read_rows, write_rows
 
 from ptenmt import Translator
-from ptenmt.translation.safeguards.glossary import Glossary
+from ptenmt.translation.glossary import Glossary
 
 PARTS_OF_SPEECH = {"n", "adj", "adv", "num"}
 MAX_COUNT = 60
@@ -153,7 +153,7 @@ def translate(run: str, lines: Iterable[str], terms: Iterable[tuple[str, str, st
         }
         glossary = Glossary(plurals | of_turn)  # what is first is found first
         in_order = sorted(turn_texts)
-        results = translator.with_glossary(glossary).translate(in_order)
+        results = translator.translate(in_order, glossary=glossary)
         for text, result in zip(in_order, results, strict=True):
             found = list(glossary.find(text))
             if found and all(is_well_placed(text, *term, result.text) for term in found):

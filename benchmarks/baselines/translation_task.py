@@ -5,7 +5,7 @@ the peak memory that Linux reports for a process is at least that of its parent 
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -96,8 +96,8 @@ class Task:
         sentences = given[:most]
         self.sentences_file.write_text("".join(f"{line}\n" for line in sentences), encoding="utf-8")
         recorder = _Recorder()
-        recording = Translator(recorder, translator.tokenizers, config).with_options(safeguards=False)
-        recording.translate(sentences)
+        recording = Translator(recorder, translator.tokenizers, config)
+        recording.translate(sentences, replace(config.decoding, safeguards=False))
         pieces = translator.tokenizers.source.pieces
         segments = [Segment(limit, ids, pieces(ids)) for limit, ids in recorder.seen]
         segments.sort(key=lambda segment: -len(segment.ids))
@@ -122,6 +122,7 @@ class _Recorder:
 
     name = "recorder"
     max_pending_batches = 0
+    attention = None
     batch_sentences, batch_tokens = 32, 512
 
     def __init__(self) -> None:

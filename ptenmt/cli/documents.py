@@ -12,7 +12,6 @@ from ptenmt.cli.console import Screen, counted
 from ptenmt.cli.translation_job import INTERRUPTED, TranslationJob, is_written
 from ptenmt.documents import check_format, translate_document
 from ptenmt.errors import DocumentError, OutputError
-from ptenmt.translation import Translator
 
 _RECORD = ".ptenmt-documents.json"
 """In the output folder until all documents are translated: which ones are, from what and how."""
@@ -48,7 +47,7 @@ def translate_documents(
                 screen.say(f"{folder / file.name}: translated before")
                 continue
             try:
-                _translate(screen, job.translator, file, folder / file.name)
+                _translate(screen, job, file, folder / file.name)
                 done.add(file)
             except DocumentError as error:
                 refused.append(error)
@@ -83,13 +82,11 @@ def _check(files: Sequence[Path], folder: Path, *, resume: bool) -> None:
         raise OutputError("two of the documents have the same name", "translate them into different folders")
 
 
-def _translate(screen: Screen, translator: Translator, file: Path, output: Path) -> None:
+def _translate(screen: Screen, job: TranslationJob, file: Path, output: Path) -> None:
     began = time.monotonic()
     with screen.bar(file.name) as show:
         try:
-            content = translate_document(
-                translator, file.name, file.read_bytes(), lambda done, total: show(file.name, done, total)
-            )
+            content = translate_document(job.translator, file.name, file.read_bytes(), show, job.glossary)
         except DocumentError as error:
             raise DocumentError(f"{file}: {error.message}", error.hint) from error
         except OSError as error:

@@ -111,7 +111,7 @@ class Session:
             self._screen.warn(f"outside the model's vocabulary: {', '.join(translation.unknown)}")
 
     def _set(self, option: str, value: str) -> None:
-        decoding = self._job.translator.config.decoding
+        decoding = self._job.options
         if not value:
             self._screen.say(f"{_NAMES[option]} {getattr(decoding, option)}")
             return
@@ -120,7 +120,7 @@ class Session:
         self._job = replace(
             self._job,
             alternatives=0,
-            translator=self._job.translator.with_options(**vars(changed)),
+            options=changed,
             num_rows=num_best if num_best > 1 else 0,
         )
         self._screen.say(f"translations: {num_best}, beam size: {changed.beam_size}")

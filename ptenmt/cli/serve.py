@@ -40,7 +40,7 @@ from ptenmt.processes import available_cores
 from ptenmt.runs import Choice, Run, find_run
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.server.limits import Keys, Limits, add_key as make_key
-from ptenmt.translation.safeguards.glossary import Glossary
+from ptenmt.translation.glossary import Glossary
 
 if TYPE_CHECKING:
     from ptenmt.server.models import Models

@@ -29,7 +29,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -49,7 +49,7 @@ from ptenmt.runs import Choice, Run, find_run
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.translation.batching import shard as find_shard
 from ptenmt.translation.engine import EngineName
-from ptenmt.translation.safeguards.glossary import Glossary
+from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.translator import BUFFER_SIZE, Translator, uses_keras
 
 _INVALID_HINT = "save the file as UTF-8, or write empty lines for such lines with --skip-invalid"
@@ -125,8 +125,7 @@ def translate(
 
     Example: ptenmt translate report.docx page.html film.srt --output-dir en
     """
-    of_lines = resume and output_folder is None
-    destination = Destination(file=output_file, input_file=input_file, resume=of_lines)
+    destination = Destination(file=output_file, input_file=input_file, resume=resume and not output_folder)
     options.refuse_contradictions(context, _EXCLUSIVE)
     if destination.is_complete:
         screen.note(f"{output_file} is complete: nothing to resume")
@@ -136,26 +135,31 @@ def translate(
     flags = {"beam_size": beam_size, "num_hypotheses": n_best, "max_length": max_length}
     decoding = options.chosen_decoding(directory.config().decoding, overrides, flags)
     part = None if shard is None else _part(shard, input_file, output_file, skip_invalid=skip_invalid)
-    load = partial(_load, screen, directory, checkpoint, engine, device, threads, decoding, terms)
-    if output_folder is not None:
-        _translate_documents(screen, context, texts, input_file, output_folder, load, resume=resume)
-        return
-    file = _opened(input_file, skip_invalid=skip_invalid)  # first, to report a missing one at once
-    with nullcontext(texts) if texts else file as lines, destination.locked():
-        destination.warn_of_leftover(screen)
-        trained, translator = load()
-        screen.name_model(model_label(trained))
+
+    def load() -> tuple[TrainedModel, TranslationJob]:
+        trained, translator = _load(screen, directory, checkpoint, engine, device, threads, decoding)
         num_best = decoding.num_hypotheses
-        job = TranslationJob(
+        return trained, TranslationJob(
             translator=translator,
+            options=decoding,
             weights=trained.info.checksum,
+            glossary=terms,
             prefix=prefix,
             alternatives=alternatives or 0,
             raw=raw,
             as_json=as_json,
             num_rows=alternatives or (num_best if n_best or num_best > 1 else 0),
         )
-        if as_json and translator.calibration() is None and translator.engine.name != "keras":
+
+    if output_folder is not None:
+        _translate_documents(screen, context, texts, input_file, output_folder, load, resume=resume)
+        return
+    file = _opened(input_file, skip_invalid=skip_invalid)  # first, to report a missing one at once
+    with nullcontext(texts) if texts else file as lines, destination.locked():
+        destination.warn_of_leftover(screen)
+        trained, job = load()
+        screen.name_model(model_label(trained))
+        if as_json and job.translator.calibration() is None and job.translator.engine.name != "keras":
             how = f"fit one with ptenmt evaluate --calibrate --run {directory.path}"
             screen.warn(f"no confidence or words: {how}")
         is_typed = not texts and input_file is None and sys.stdin.isatty()
@@ -173,7 +177,7 @@ def _translate_documents(
     names: Sequence[str] | None,
     input_file: Path | None,
     folder: Path,
-    load: Callable[[], tuple[TrainedModel, Translator]],
+    load: Callable[[], tuple[TrainedModel, TranslationJob]],
     *,
     resume: bool,
 ) -> None:
@@ -182,12 +186,8 @@ def _translate_documents(
         raise PtenmtError("--output-dir needs documents", "name files after the command")
     from ptenmt.cli.documents import translate_documents  # office files' libraries
 
-    def load_job() -> TranslationJob:
-        trained, translator = load()
-        return TranslationJob(translator=translator, weights=trained.info.checksum)
-
     command = options.resume_command(context, add="--resume")
-    translate_documents(screen, documents, folder, load_job, command, resume=resume)
+    translate_documents(screen, documents, folder, lambda: load()[1], command, resume=resume)
 
 
 def _opened(input_file: Path | None, *, skip_invalid: bool) -> AbstractContextManager[Lines]:
@@ -222,14 +222,12 @@ def _load(
     device: str,
     threads: int | None,
     decoding: DecodingConfig,
-    glossary: Glossary | None = None,
 ) -> tuple[TrainedModel, Translator]:
     """Load a run to translate, as the options say."""
     trained = TrainedModel.load(run, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
     if uses_keras(engine, trained.config):
         load_tensorflow(screen)
-    translator = Translator.from_trained_model(trained, engine, device=device, threads=threads)
-    return trained, translator.with_glossary(glossary).with_options(**asdict(decoding))
+    return trained, Translator.from_trained_model(trained, engine, decoding, device=device, threads=threads)
 
 
 def _translate_lines(

@@ -17,11 +17,13 @@ import typer
 from ptenmt._version import __version__
 from ptenmt.atomic_files import json_text, output_errors
 from ptenmt.cli.console import Screen, counted, duration, standard_output
+from ptenmt.config import DecodingConfig
 from ptenmt.data.languages import language_name
 from ptenmt.data.readers import Lines
 from ptenmt.errors import ConfigError, OutputError, PtenmtError
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.batching import MAX_BUFFER_CHARACTERS
+from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.resumable_output import (
     OutputChunk,
     ResumableOutput,
@@ -83,7 +85,9 @@ class TranslationJob:
     """A translator with the options of the command line."""
 
     translator: Translator
+    options: DecodingConfig
     weights: str
+    glossary: Glossary | None = None
     prefix: str = ""
     alternatives: int = 0
     """If above 0: how many next tokens after the prefix to show with their completions."""
@@ -107,6 +111,8 @@ class TranslationJob:
             return self._with_alternatives(texts, on_done)
         return self.translator.translate_buffers(
             texts,
+            self.options,
+            glossary=self.glossary,
             prefix=self.prefix,
             with_scores=self.as_json or self.num_rows > 0,
             on_done=on_done,
@@ -172,17 +178,16 @@ class TranslationJob:
 
     def facts(self) -> dict[str, Any]:
         """Facts that the translations depend on, besides the texts."""
-        translator, glossary = self.translator, self.translator.glossary
         own = ("weights", "prefix", "alternatives", "raw", "as_json")
         return {
             "ptenmt": __version__,
             **{name: getattr(self, name) for name in own},
             "lines for each text": self.num_rows,
             "first line": self.first_number + 1,
-            "engine": translator.engine.identity,
-            "glossary": "" if glossary is None else glossary.checksum,
-            "calibration": str(translator.calibration() if self.as_json else None),
-            **asdict(translator.config.decoding),
+            "engine": self.translator.engine.identity,
+            "glossary": "" if self.glossary is None else self.glossary.checksum,
+            "calibration": str(self.translator.calibration() if self.as_json else None),
+            **asdict(self.options),
         }
 
 

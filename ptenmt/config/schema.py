@@ -686,8 +686,8 @@ class DecodingConfig(Section, name="decoding"):
     split_sentences: bool = _resumable(True)
     """Translate texts sentence by sentence; if false, line by line. Scoring keeps a corpus's lines whole."""
     safeguards: bool = _resumable(True)
-    """Carry URLs, numbers and other entities over, translate capitals like ordinary text, and translate once
-    more what loops or reaches the length limit. If false, the model's own translations."""
+    """Keep URLs, codes, tags and their like as they are, translate capitals like ordinary text, and search
+    once more what loops or reaches the length limit. If false, the model's own translations."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

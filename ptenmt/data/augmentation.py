@@ -1,4 +1,4 @@
-"""Noise for sentence pairs, for a model that copes with capitals, typos, missing full stops, emoji, entities.
+"""Noise for pairs, for a model that copes with capitals, typos, missing full stops, emoji, kept parts.
 
 Each noise is a function of a pair and a ``random.Random``; its name is its option in ``data.augment``. Where
 a noise changes both sides, the target shows what the translation of such a source should look like.
@@ -44,9 +44,9 @@ def add_typos(source: str, target: str, random: Random) -> SentencePair:
     A letter is replaced by its neighbour on the keyboard, left out, doubled, swapped with the next one, or
     loses its accent. A fifth of the sentences with accents lose all of them instead, as in quick messages.
     """
-    masked, entities = mask(source)
+    masked, parts = mask(source)
     if random.random() < _NO_ACCENTS_SHARE and (bare := without_accents(masked)) != masked:
-        return unmask(bare, entities), target
+        return unmask(bare, parts), target
     words = list(_WORD.finditer(masked))
     if not words:
         return source, target
@@ -54,7 +54,7 @@ def add_typos(source: str, target: str, random: Random) -> SentencePair:
     for word in reversed(words):
         if word is certain or random.random() < _TYPO_SHARE:
             masked = masked[: word.start()] + _mistyped(word[0], random) + masked[word.end() :]
-    return unmask(masked, entities), target
+    return unmask(masked, parts), target
 
 
 def drop_end_punctuation(source: str, target: str, _random: Random) -> SentencePair:
@@ -66,7 +66,7 @@ def drop_end_punctuation(source: str, target: str, _random: Random) -> SentenceP
 
 
 def change_case(change: Callable[[str], str], source: str, target: str, _random: Random) -> SentencePair:
-    """Change the case of both sides, except for entities such as URLs."""
+    """Change the case of both sides, except for kept parts such as URLs."""
     (source, sources), (target, targets) = mask(source), mask(target)
     return unmask(change(source), sources), unmask(change(target), targets)
 

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from ptenmt.config import DataConfig
+from ptenmt.data.kept_parts import ADDRESS
 from ptenmt.data.languages import language_check
-from ptenmt.data.placeholders import ADDRESS
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.store import Chunk
 

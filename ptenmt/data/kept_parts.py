@@ -13,6 +13,7 @@ from functools import cache
 
 PLACEHOLDERS = tuple("❶❷❸❹❺❻❼❽❾❿")
 """The symbols: single characters, which neither tokenization, case nor Unicode normalization changes."""
+_SYMBOLS = frozenset(PLACEHOLDERS)
 
 # Python before 3.11.5 matches atomic groups and possessive quantifiers wrongly: these patterns have neither.
 _BRACKETS = r"\([^\s<>\"“”«»()]*\)"
@@ -115,7 +116,10 @@ def mask(text: str) -> tuple[str, list[str]]:
     Returns the text, and the parts: the n-th is that of the n-th placeholder. One that occurs several times
     has one placeholder. ``unmask`` restores the text from both.
     """
-    parts = _in_order(_parts(text))
+    found = _parts(text)
+    parts = _in_order(found)
+    if any(part not in parts and not _SYMBOLS.isdisjoint(part) for part in found):
+        return text, []  # what stays could not be told from the placeholders
     return _replaced(text, parts, PLACEHOLDERS), parts
 
 
@@ -133,7 +137,7 @@ def mask_pair(source: str, target: str, placeholders: Sequence[str] = PLACEHOLDE
     """
     in_source, in_target = _parts(source), _parts(target)
     shared = [part for part in in_source if in_source.count(part) == in_target.count(part)]
-    if any(part in PLACEHOLDERS and part not in shared for part in (*in_source, *in_target)):
+    if any(part not in shared and not _SYMBOLS.isdisjoint(part) for part in (*in_source, *in_target)):
         return source, target  # a masked part could not be told from a placeholder in the text
     chosen = _in_order(shared)
     return _replaced(source, chosen, placeholders), _replaced(target, chosen, placeholders)
@@ -149,8 +153,8 @@ def _parts(text: str) -> list[str]:
 
 
 def _in_order(parts: Sequence[str]) -> list[str]:
-    """The first ten different parts, preceded by the placeholders in the text."""
-    return sorted(dict.fromkeys(parts), key=lambda part: part not in PLACEHOLDERS)[: len(PLACEHOLDERS)]
+    """The first ten different parts, preceded by those that are placeholders or contain some."""
+    return sorted(dict.fromkeys(parts), key=_SYMBOLS.isdisjoint)[: len(PLACEHOLDERS)]
 
 
 def _replaced(text: str, parts: Sequence[str], placeholders: Sequence[str]) -> str:

@@ -1,9 +1,8 @@
-"""Languages: their names, codes and letters, and which one a text is in (by py3langid)."""
+"""Languages: their names and codes, and which one a text is in (by py3langid)."""
 
 import json
 import math
 import re
-import string
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -14,8 +13,8 @@ from ptenmt.errors import DataError
 LIKELY_LANGUAGES = ("en", "es", "fr", "de", "it", "pt", "nl", "ru", "zh")
 """What a public corpus has in place of the language that it should have; the two of the corpus are added."""
 _LANGUAGES = json.loads(Path(__file__).with_name("languages.json").read_text(encoding="utf-8"))
-"""English names; codes of three letters; letters beside a to z; words that are rare in other languages,
-except for those that several here have; frequent words of Portuguese and English that others may have."""
+"""English names; codes of three letters; words that are rare in other languages, except for those that
+several here have."""
 _WORDS_OF = {code: frozenset(words.split()) for code, words in _LANGUAGES["common_words"].items()}
 _SHARED_WORDS = frozenset(_LANGUAGES["shared_words"].split())
 _LAST_LATIN = "\u024f"
@@ -39,12 +38,6 @@ def language_name(code: str) -> str:
 def two_letter_code(code: str) -> str:
     """The ISO 639-1 code of a language by its three-letter code, such as ``por``; empty if unknown."""
     return str(_LANGUAGES["three_letters"].get(code, ""))
-
-
-def alphabet(code: str) -> frozenset[str] | None:
-    """The small letters that a language written in the Latin script has; None if it is not known here."""
-    letters = _LANGUAGES["alphabets"].get(code)
-    return None if letters is None else frozenset(letters + string.ascii_lowercase)
 
 
 def foreign_languages(texts: Sequence[str], language: str) -> list[str | None]:

@@ -16,8 +16,9 @@ from ptenmt.documents.office import OfficeDocument
 from ptenmt.documents.strings import WithAccelerators, gettext_messages, json_strings, yaml_strings
 from ptenmt.documents.text import Parsed, Subtitles, plain_text, web_vtt
 from ptenmt.documents.xliff import Xliff
-from ptenmt.errors import DocumentError
+from ptenmt.errors import DocumentError, OnProgress
 from ptenmt.translation import Translator
+from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.markup import Fragment, move_markup, text_of
 
 _TEXT_FORMATS: dict[str, Callable[[str], Parsed]] = {
@@ -111,12 +112,11 @@ def read_document(
 
 
 def translate_document(
-    translator: Translator, name: str, content: bytes, on_progress: Callable[[int, int], None]
+    translator: Translator, name: str, content: bytes, on_progress: OnProgress, glossary: Glossary | None
 ) -> bytes:
     """Translate a document of a format that its name tells; its layout stays.
 
-    ``on_progress`` is called with the UTF-8 bytes of sentences that are done, and those of all texts. Raises
-    DocumentError.
+    ``on_progress``: called with the name and the bytes of sentences done and in all. Raises DocumentError.
     """
     source, target = translator.config.data.languages
     document = read_document(name, content, ((source,), target))
@@ -126,9 +126,9 @@ def translate_document(
     def show(num_bytes: int) -> None:
         nonlocal done
         done += num_bytes
-        on_progress(min(done, total), total)
+        on_progress(name, min(done, total), total)
 
-    translations = list(chain(*translator.translate_buffers(texts, on_progress=show)))
+    translations = list(chain(*translator.translate_buffers(texts, glossary=glossary, on_progress=show)))
     return document.with_texts([best for best, *_ in move_markup(translator, translations, document.texts)])
 
 

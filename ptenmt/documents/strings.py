@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from ptenmt.data.placeholders import find_entities
+from ptenmt.data.kept_parts import find_kept_parts
 from ptenmt.documents.inline import TaggedText, check_tags, html_tag
 from ptenmt.documents.text import Parsed, TextFile, tagged
 from ptenmt.errors import DocumentError
@@ -95,11 +95,11 @@ def _accelerator(text: str) -> re.Match[str] | None:
 def _with_mark(spans: Sequence[Fragment], mark: re.Match[str]) -> Sequence[Fragment]:
     text = text_of(spans)
     wanted = mark.string[mark.end()].lower()
-    entities = [entity.span() for entity in find_entities(text)]
+    kept = [part.span() for part in find_kept_parts(text)]
     letters = [
         place
         for place, char in enumerate(text.partition("\t")[0])
-        if char.isalpha() and not any(begin <= place < end for begin, end in entities)
+        if char.isalpha() and not any(begin <= place < end for begin, end in kept)
     ]
     if not letters:
         return spans

@@ -10,7 +10,7 @@ from itertools import pairwise
 from ptenmt.scores import Score, Scorer
 from ptenmt.tokenizers import UNK, Tokenizer
 from ptenmt.tokenizers.words import word_pattern
-from ptenmt.translation.safeguards.loops import repeated_ngrams
+from ptenmt.translation.safeguards import repeated_ngrams
 
 MIN_PAIRS = 20
 """Minimum group size: smaller groups give unreliable scores, and bootstrap intervals hide it."""

@@ -5,7 +5,7 @@ from functools import partial
 from random import Random
 
 from ptenmt.data.augmentation import CASES, NOISES
-from ptenmt.data.placeholders import PLACEHOLDERS, mask_pair
+from ptenmt.data.kept_parts import PLACEHOLDERS, mask_pair
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.text import lowers_typed
 from ptenmt.errors import OnProgress

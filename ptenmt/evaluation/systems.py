@@ -3,7 +3,7 @@
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from ptenmt.config.loading import override_decoding
 from ptenmt.data.batches import encode_pairs, num_batches, sorted_batches
@@ -88,8 +88,8 @@ class System:
             raise ConfigError(
                 f"decoding.num_hypotheses={decoding.num_hypotheses}: one hypothesis per sentence is scored"
             )
-        translator = Translator.from_trained_model(trained, options.engine)
-        return cls(trained=trained, translator=translator.with_options(**asdict(decoding)))
+        translator = Translator.from_trained_model(trained, options.engine, decoding)
+        return cls(trained=trained, translator=translator)
 
     def translate(self, test_set: TestSet, on_progress: OnProgress) -> tuple[Hypotheses, SearchFacts]:
         """Translate all sources of a test set, which must be known."""

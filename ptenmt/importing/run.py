@@ -10,8 +10,8 @@ from pathlib import Path
 from ptenmt.atomic_files import file_checksum, temporary_folder
 from ptenmt.config import AugmentConfig, Config, DataConfig
 from ptenmt.data.download import unpack_zip
+from ptenmt.data.kept_parts import PLACEHOLDERS
 from ptenmt.data.languages import two_letter_code
-from ptenmt.data.placeholders import PLACEHOLDERS
 from ptenmt.errors import DownloadError, ModelImportError, PtenmtError
 from ptenmt.importing.ctranslate2 import read_ctranslate2
 from ptenmt.importing.foreign import ForeignModel

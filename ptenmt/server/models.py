@@ -3,7 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from ptenmt.config import DecodingConfig
@@ -88,13 +88,14 @@ def direction_of_run(
 
     def read() -> Model:
         loaded = TrainedModel.load(trained.run, checkpoint=checkpoint, on_warning=trained.on_warning)
-        translator = Translator.from_trained_model(loaded, "ctranslate2", device=device, threads=threads)
+        translator = Translator.from_trained_model(
+            loaded, "ctranslate2", decoding, device=device, threads=threads
+        )
         # Without the arrays that a conversion has read.
         for_attention = TrainedModel(loaded.run, loaded.config, loaded.tokenizers, [loaded.info])
         for_attention.is_settled = True
         engine: Any = translator.engine
-        num_bytes = engine.without_files()
-        return Model(translator.with_options(**asdict(decoding)), for_attention, _describe(loaded), num_bytes)
+        return Model(translator, for_attention, _describe(loaded), engine.without_files())
 
     return Direction(*trained.config.data.languages, read)
 

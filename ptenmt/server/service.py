@@ -5,7 +5,6 @@ import codecs
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import replace
-from itertools import chain
 from typing import Annotated, Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -24,8 +23,8 @@ from ptenmt.server.models import Direction, Model, Models, Route
 from ptenmt.server.queue import CoalescingEngine, QueuedRequest, SentenceQueue
 from ptenmt.server.schemas import Detection, WithKey
 from ptenmt.translation import Translation, Translator
+from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.markup import Fragment, move_markup, text_of
-from ptenmt.translation.safeguards.glossary import Glossary
 from ptenmt.translation.scoring import with_confidence as translations_with_confidence
 
 MAX_WITHOUT_KEY = 4
@@ -52,11 +51,12 @@ class RequestModels:
             self._used[direction] = direction.model
         return self._used[direction]
 
-    def translator(self, direction: Direction) -> Translator:
-        """The translator of a direction."""
+    def translator(self, direction: Direction, **options: bool) -> Translator:
+        """The translator of a direction; ``options`` change those of the section decoding."""
         shared = self.model(direction).translator
         engine = CoalescingEngine(self._request, shared.engine, direction.name)
-        return Translator(engine, shared.tokenizers, shared.config)
+        config = replace(shared.config, decoding=replace(shared.config.decoding, **options))
+        return Translator(engine, shared.tokenizers, config)
 
     def translate(
         self,
@@ -73,8 +73,8 @@ class RequestModels:
 
         Returns the translations, and with their markup the text of each and the texts of its alternatives.
         """
-        splitting = {} if split_sentences else {"split_sentences": False}
-        *earlier, last = (self.translator(direction).with_options(**splitting) for direction in route)
+        options = {} if split_sentences else {"split_sentences": False}
+        *earlier, last = (self.translator(direction, **options) for direction in route)
         self._metrics.characters.labels(route[0].name).inc(sum(len(text_of(text)) for text in texts))
         if earlier and glossary:
             raise Refusal("a glossary needs a model of both languages, and here two models are chained")
@@ -84,9 +84,9 @@ class RequestModels:
             texts = [best for best, *_ in move_markup(translator, between, texts)]
             detected = [translation.detected for translation in between]
         beam_size = max(last.config.decoding.beam_size, count)
-        last = last.with_glossary(glossary).with_options(num_hypotheses=count, beam_size=beam_size)
-        buffers = last.translate_buffers(map(text_of, texts), max_sentences=max_sentences)
-        translations = list(chain(*buffers))
+        search = replace(last.config.decoding, num_hypotheses=count, beam_size=beam_size)
+        typed = map(text_of, texts)
+        translations = last.translate(typed, search, glossary=glossary, max_sentences=max_sentences)
         moved = move_markup(last, translations, texts)
         if with_confidence and not earlier:
             translations = translations_with_confidence(self.model(route[-1]).translator, translations)

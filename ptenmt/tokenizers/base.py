@@ -76,12 +76,6 @@ class Tokenizer(ABC):
         """The characters of the vocabulary's tokens."""
         return frozenset("".join(self.vocabulary[len(SPECIAL_PIECES) :]))
 
-    @cached_property
-    def frequent_characters(self) -> frozenset[str]:
-        """Those of tokens of several characters: one that is only a token by itself was rare in training."""
-        tokens = (token.removeprefix("##") for token in self.vocabulary[len(SPECIAL_PIECES) :])
-        return frozenset(char for token in tokens if len(token) > 1 for char in token)
-
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """Return the token of each id."""
         return [self.vocabulary[token] for token in ids]

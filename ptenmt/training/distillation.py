@@ -186,8 +186,7 @@ class Teacher:
     def n_best(self, sources: Sequence[str], on_done: Callable[[int], None]) -> list[dict[str, float]]:
         """Complete translations of prepared sources, each with its log-probability per character.
 
-        They are in the translator's order: those that keep all numbers and other entities come first. None
-        scores better than those before it.
+        They are in the translator's order; none scores better than those before it.
         """
         lists: list[dict[str, float]] = [{} for _ in sources]
         penalty = self.translator.config.decoding.length_penalty
@@ -289,9 +288,10 @@ def _load_teachers(
             if languages == data.languages[::-1]:
                 hint = "data.reverse=true trains the other direction"
             raise RunError(f"{path} does not fit the student: it has {'; '.join(differences)}", hint)
-        translator = Translator.from_trained_model(trained, engine, device=device, threads=threads)
         changes = NO_SAMPLING | {"beam_size": beam_size, "num_hypotheses": beam_size}
-        teacher = Teacher(trained, translator.with_options(**changes))
+        decoding = replace(trained.config.decoding, **changes)
+        translator = Translator.from_trained_model(trained, engine, decoding, device=device, threads=threads)
+        teacher = Teacher(trained, translator)
         teachers[json.dumps(teacher.facts())] = teacher
     return [teachers[facts] for facts in sorted(teachers)]
 

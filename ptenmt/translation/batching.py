@@ -1,15 +1,15 @@
 """Reads texts into buffers, batches their sentences by length, and keeps an engine busy with the batches."""
 
 import time
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import chain
+from dataclasses import dataclass, field, replace
 
-from ptenmt.config import Config
-from ptenmt.translation.engine import Engine, PendingHypotheses, SearchRequest
+from ptenmt.config import DecodingConfig
+from ptenmt.config.schema import ModelConfig
+from ptenmt.translation.engine import Engine, Hypothesis, PendingHypotheses, SearchRequest
 from ptenmt.translation.postprocessing import Translation
-from ptenmt.translation.sentence import Search, SegmentedText, Sentence
+from ptenmt.translation.sentence import SegmentedText, Sentence
 
 MAX_BUFFER_CHARACTERS = 100_000
 """Some seconds' work for buffers of long texts, after each of which progress is saved."""
@@ -27,13 +27,14 @@ class Buffer:
     """The error that ended the stream after these texts, if any."""
     ends_in_pause: bool = False
     """Whether the stream had no more texts at that moment."""
-    milliseconds: list[float] = field(init=False)
-    """The time spent on each text so far."""
+    milliseconds: dict[int, float] = field(default_factory=lambda: defaultdict(float))
+    """The time spent on each text so far, by its index."""
+    num_waiting: Counter[int] = field(default_factory=Counter)
+    """How many sentences of each text wait for their hypotheses."""
+    searched: dict[tuple[int, int], "SearchedSentence"] = field(default_factory=dict)
+    """The sentences that have them, by the index of the text and of the sentence in it."""
     translations: dict[int, Translation] = field(default_factory=dict)
     """Those that are complete, by the index of the text."""
-
-    def __post_init__(self) -> None:
-        self.milliseconds = [0.0] * len(self.texts)
 
     @property
     def is_done(self) -> bool:
@@ -81,22 +82,38 @@ def shard(texts: Iterable[str], number: int, count: int, size: int) -> tuple[int
     translations of all parts, joined, are those of the whole.
     """
     starts = [0]
-    num_texts = num_characters = 0
-    for text in texts:
-        if num_texts - starts[-1] == size or num_characters >= MAX_BUFFER_CHARACTERS:
-            starts.append(num_texts)
-            num_characters = 0
-        num_texts += 1
-        num_characters += len(text)
-    starts.append(num_texts)
+    for buffer in read_buffers(texts, size, lambda _texts: []):
+        if buffer.error is not None:
+            raise buffer.error
+        starts.append(starts[-1] + len(buffer.texts))
     num_buffers = len(starts) - 1
     return starts[num_buffers * (number - 1) // count], starts[num_buffers * number // count]
 
 
-def max_length(config: Config, num_source_tokens: int, num_prefix_tokens: int = 0) -> int:
+def max_length(
+    options: DecodingConfig, model: ModelConfig, num_source_tokens: int, num_prefix_tokens: int = 0
+) -> int:
     """The most tokens of a translation, [END] and the target prefix counted; see ``DecodingConfig``."""
-    length: int = config.decoding.max_length_for(num_source_tokens)
-    return min(length + num_prefix_tokens, config.model.max_positions)
+    length: int = options.max_length_for(num_source_tokens)
+    return min(length + num_prefix_tokens, model.max_positions)
+
+
+@dataclass(frozen=True, eq=False)
+class SearchedSentence:
+    """A sentence and its hypotheses, or how it is searched for them."""
+
+    row: int
+    """The index of its text in the buffer."""
+    number: int
+    """Its index in its text."""
+    sentence: Sentence
+    options: DecodingConfig
+    max_length: int
+    """The most tokens of its translation."""
+    hypotheses: Sequence[Hypothesis] = ()
+    """Best first; none while it waits for a search."""
+    first_try: Sequence[Hypothesis] = ()
+    """If it is searched once more: its hypotheses before."""
 
 
 class BatchQueue:
@@ -104,25 +121,30 @@ class BatchQueue:
 
     Args:
         engine_for: The engine for the texts of a buffer.
-        config: The run's options.
+        options: How to search.
+        model: Whose positions limit the length of a translation.
+        with_attention: Whether hypotheses need their attention.
+        with_scores: Whether they need their scores.
         review: Accepts the hypotheses of sentences; those that it returns without any are searched once more.
-        with_scores: Whether hypotheses need their scores.
         on_progress: Called with the number of UTF-8 bytes of sentences that are done, after each batch.
     """
 
     def __init__(
         self,
         engine_for: Callable[[Sequence[str]], Engine],
-        config: Config,
-        review: Callable[[Sequence[Sentence]], list[Sentence]],
+        options: DecodingConfig,
+        model: ModelConfig,
+        review: Callable[[Sequence[SearchedSentence]], list[SearchedSentence]],
         *,
+        with_attention: bool = False,
         with_scores: bool = True,
         on_progress: Callable[[int], None] = lambda _num_bytes: None,
     ) -> None:
-        self._engine_for, self._config = engine_for, config
-        self._review, self._with_scores, self._on_progress = review, with_scores, on_progress
-        self._pending: deque[tuple[Buffer, list[Sentence], PendingHypotheses, float]] = deque()
-        self._again: dict[Buffer, list[Sentence]] = defaultdict(list)
+        self._engine_for, self._options, self._model = engine_for, options, model
+        self._with_attention, self._with_scores = with_attention, with_scores
+        self._review, self._on_progress = review, on_progress
+        self._pending: deque[tuple[Buffer, list[SearchedSentence], PendingHypotheses, float]] = deque()
+        self._again: dict[Buffer, list[SearchedSentence]] = defaultdict(list)
         self._last = 0.0
 
     def translate(self, buffers: Iterable[Buffer]) -> Iterator[tuple[Buffer, list[int]]]:
@@ -133,35 +155,44 @@ class BatchQueue:
         """
         for buffer in buffers:
             self._engine = self._engine_for(buffer.texts)
-            yield buffer, _done(buffer, range(len(buffer.texts)))
-            sentences = chain(*(text.sentences for text in buffer.segmented))
-            waiting = [sentence for sentence in sentences if not sentence.is_done]
+            waiting = [
+                SearchedSentence(row, number, sentence, self._options, self._longest(sentence))
+                for row, text in enumerate(buffer.segmented)
+                for number, sentence in enumerate(text.sentences)
+                if not sentence.is_blank
+            ]
+            buffer.num_waiting = Counter(sentence.row for sentence in waiting)
+            yield buffer, [row for row in range(len(buffer.texts)) if not buffer.num_waiting[row]]
             for _ in self._submit(buffer, waiting):
                 yield from self._finished()
             # Finish a single-text buffer before reading the next; do not let blank buffers queue up. The next
             # buffer's seed would also affect threads that have not begun to sample.
             must_finish = len(buffer.texts) == 1 or buffer.ends_in_pause or not waiting
-            if must_finish or self._config.decoding.is_sampled:
+            if must_finish or self._options.is_sampled:
                 yield from self._finished(wait_for_all=True)
         yield from self._finished(wait_for_all=True)
 
-    def _submit(self, buffer: Buffer, sentences: Iterable[Sentence]) -> Iterator[None]:
+    def _longest(self, sentence: Sentence) -> int:
+        num_tokens, num_prefix = len(sentence.ids), len(sentence.target_prefix)
+        return max_length(self._options, self._model, num_tokens, num_prefix)
+
+    def _submit(self, buffer: Buffer, sentences: Iterable[SearchedSentence]) -> Iterator[None]:
         """Start to translate sentences of a buffer in batches; yields after each batch.
 
         A batch has sentences of similar length, the longest first: a short last batch leaves the engine's
         threads idle least. It has at most as many sentences and source tokens, with padding, as the engine
         wants; a single sentence may have more.
         """
-        alike: dict[tuple[Search, int], list[Sentence]] = defaultdict(list)
-        for sentence in sorted(sentences, key=lambda sentence: -len(sentence.ids)):
-            alike[sentence.search, self._max_length(sentence)].append(sentence)
-        for (search, longest), similar in alike.items():
+        alike: dict[tuple[DecodingConfig, int], list[SearchedSentence]] = defaultdict(list)
+        for waiting in sorted(sentences, key=lambda waiting: -len(waiting.sentence.ids)):
+            alike[waiting.options, waiting.max_length].append(waiting)
+        for (options, longest), similar in alike.items():
             while similar:
-                num_tokens = len(similar[0].ids)
+                num_tokens = len(similar[0].sentence.ids)
                 size = max(1, min(self._engine.batch_sentences, self._engine.batch_tokens // num_tokens))
                 batch, similar = similar[:size], similar[size:]
                 started = time.perf_counter()
-                pending = self._engine.submit(self._request(batch, search, longest))
+                pending = self._engine.submit(self._request(batch, options, longest))
                 self._pending.append((buffer, batch, pending, started))
                 yield
 
@@ -174,17 +205,20 @@ class BatchQueue:
             buffer, batch, wait, started = self._pending.popleft()
             hypotheses = wait()
             started, self._last = max(started, self._last), time.perf_counter()
-            for sentence, own in zip(batch, hypotheses, strict=True):
-                sentence.hypotheses = own
-                buffer.milliseconds[sentence.row] += 1000 * (self._last - started) / len(batch)
-            reviewed = self._review(batch)
-            for sentence in reviewed:
-                buffer.segmented[sentence.row].sentences[sentence.number] = sentence
-            done = [sentence for sentence in reviewed if sentence.is_done]
-            self._on_progress(sum(len(sentence.original.encode()) for sentence in done))
-            self._again[buffer] += [sentence for sentence in reviewed if not sentence.is_done]
+            for searched in batch:
+                buffer.milliseconds[searched.row] += 1000 * (self._last - started) / len(batch)
+            reviewed = self._review(
+                [replace(searched, hypotheses=own) for searched, own in zip(batch, hypotheses, strict=True)]
+            )
+            done = [searched for searched in reviewed if searched.hypotheses]
+            for searched in done:
+                buffer.searched[searched.row, searched.number] = searched
+                buffer.num_waiting[searched.row] -= 1
+            self._on_progress(sum(len(searched.sentence.original.encode()) for searched in done))
+            self._again[buffer] += [searched for searched in reviewed if not searched.hypotheses]
             self._submit_again(buffer)
-            yield buffer, _done(buffer, dict.fromkeys(sentence.row for sentence in reviewed))
+            rows = dict.fromkeys(searched.row for searched in done)
+            yield buffer, [row for row in rows if not buffer.num_waiting[row]]
 
     def _submit_again(self, buffer: Buffer) -> None:
         """Search once more, when the sentences fill a batch or nothing else of their buffer is pending."""
@@ -193,22 +227,15 @@ class BatchQueue:
             for _ in self._submit(buffer, self._again.pop(buffer)):
                 pass
 
-    def _max_length(self, sentence: Sentence) -> int:
-        longest = max_length(self._config, len(sentence.ids), len(sentence.target_prefix))
-        return min(longest, sentence.search.max_length or longest)
-
-    def _request(self, batch: Sequence[Sentence], search: Search, longest: int) -> SearchRequest:
-        prefixes = [sentence.target_prefix for sentence in batch]
+    def _request(
+        self, batch: Sequence[SearchedSentence], options: DecodingConfig, longest: int
+    ) -> SearchRequest:
+        prefixes = [searched.sentence.target_prefix for searched in batch]
         return SearchRequest(
-            [sentence.ids for sentence in batch],
+            [searched.sentence.ids for searched in batch],
             longest,
-            search.options,
+            options,
             target_prefixes=prefixes if any(prefixes) else (),
-            with_attention=search.with_attention,
+            with_attention=self._with_attention,
             with_scores=self._with_scores,
         )
-
-
-def _done(buffer: Buffer, rows: Iterable[int]) -> list[int]:
-    """Those of the rows whose sentences all have accepted hypotheses."""
-    return [row for row in rows if all(sentence.is_done for sentence in buffer.segmented[row].sentences)]

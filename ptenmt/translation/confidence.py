@@ -23,8 +23,8 @@ _DECIMALS = 4  # further ones depend on the other sentences of a batch
 class ScoredSentence(NamedTuple):
     """A sentence and its translation, ids from [START] to [END], with the log-probabilities of the latter."""
 
-    source: list[int]
-    target: list[int]
+    source: Sequence[int]
+    target: Sequence[int]
     log_probs: list[float]
 
     @property
@@ -91,7 +91,7 @@ def word_probabilities(
 ) -> list[tuple[str, float | None]]:
     """The words of a translation, each with the product of the probabilities of its tokens.
 
-    ``generated`` is the unconstrained output of the model, before entities and terms were put in, with its
+    ``generated`` is the unconstrained output of the model, before kept parts and terms were put in, with its
     tokens and their log-probabilities. Words that are not in it have None.
     """
     words, given = words_of(generated), words_of(text)

@@ -1,7 +1,7 @@
 """Markup, such as bold words and links, moved to the translation of its text by word alignment.
 
-A marked-up text is a list of fragments. Like spans (spans.py), elements are put at the words that are aligned
-to theirs; where an empty element falls, the same vote decides.
+A marked-up text is a list of fragments. Like spans (placement.py), elements are put at the words that are
+aligned to theirs; where an empty element falls, the same vote decides.
 """
 
 import re
@@ -9,13 +9,13 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from itertools import accumulate, chain, islice, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
 
-from ptenmt.data.placeholders import entity_pattern
+from ptenmt.data.kept_parts import kept_part_pattern
 from ptenmt.tokenizers.words import word_pattern
+from ptenmt.translation.placement import gap_votes, source_text
 from ptenmt.translation.postprocessing import TranslatedSentence, Translation
-from ptenmt.translation.spans import gap_votes, source_text
 from ptenmt.translation.translator import Translator
 from ptenmt.translation.word_alignment import Alignment, matching_words
 
@@ -61,7 +61,7 @@ def _alignments(translator: Translator, sentences: Sequence[TranslatedSentence])
     matrices = translator.engine.attention(sources, [translated.hypothesis.ids for translated in sentences])
     return [
         Alignment(
-            source=source_text(sentence.original, sentence.spans)[0],
+            source=source_text(sentence.original, sentence.spans, lower=sentence.case is not None)[0],
             translation=hypothesis.generated,
             source_tokens=translator.tokenizers.source.pieces(sentence.ids),
             target_tokens=translator.tokenizers.target.pieces(hypothesis.ids[1:]),
@@ -85,20 +85,8 @@ def marked_sentences(fragments: Sequence[Fragment], translation: Translation) ->
         marked.append(MarkedSentence(_taken(left, len(before), with_empty=False), before))
         own = _taken(left, len(original), with_empty=True)
         is_simple = original == translated.text or len({elements for _, elements in own}) <= 1
-        if translated.sentence.is_blank and not is_simple:
-            own = _in_notation(own, translated.text)
-            marked.append(MarkedSentence(own, text_of(own)))
-        else:
-            marked.append(MarkedSentence(own, translated.text, None if is_simple else translated))
+        marked.append(MarkedSentence(own, translated.text, None if is_simple else translated))
     return [*marked, MarkedSentence(left[::-1], text_of(left[::-1]))]
-
-
-def _in_notation(fragments: list[Fragment], text: str) -> list[Fragment]:
-    """The fragments of a sentence without words, with the signs of its translation if they are as many."""
-    signs = iter(text)
-    if len(text) != len(text_of(fragments)):
-        return fragments
-    return [("".join(islice(signs, len(part))), elements) for part, elements in fragments]
 
 
 def _taken(left: list[Fragment], length: int, *, with_empty: bool) -> list[Fragment]:
@@ -118,12 +106,12 @@ def moved(sentences: Sequence[MarkedSentence], alignments: Iterator[Alignment]) 
 
     In each sentence an element contains consecutive words, those aligned to its own as far as possible,
     inside the element around it and beside its siblings; each has one, if there are enough. Empty elements,
-    and those for which there is no word, stand between words, and beside the entity that they touched.
+    and those for which there is no word, stand between words, and beside the kept part that they touched.
 
     Args:
         sentences: Of the text.
         alignments: The next one is that of the next sentence that needs it; its texts may differ from the
-            sentence's in entities, terms and capitals.
+            sentence's in kept parts, terms and capitals.
     """
     fragments: list[Fragment] = []
     for own, translation, to_align in sentences:
@@ -184,9 +172,9 @@ def _moved(fragments: Sequence[Fragment], text: str, alignment: Alignment) -> li
     gaps = _Gaps(elements_of_words, partial(gap_votes, rows, columns, weights))
     placed = {element for elements in elements_of_words for element in elements}
     ends = [end for _, end in source_words]
-    ordinary = {word for word in _words(source) if not entity_pattern().fullmatch(source[slice(*word)])}
+    ordinary = {word for word in _words(source) if not kept_part_pattern().fullmatch(source[slice(*word)])}
     linked = [(row, source_words[column]) for row, column in enumerate(links) if column is not None]
-    others = [(row, *word) for row, word in linked if word not in ordinary]  # entities and parts of words
+    others = [(row, *word) for row, word in linked if word not in ordinary]  # kept parts and parts of words
     beside = {begin: row for row, begin, _ in others} | {end: row + 1 for row, _, end in others}
     for (part, elements), begin in zip(fragments, begins, strict=False):
         if not (part and placed.issuperset(elements)):
@@ -364,11 +352,11 @@ def num_shared(elements: Elements, other: Elements) -> int:
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    return re.compile(f"{entity_pattern().pattern}|{word_pattern().pattern}")
+    return re.compile(f"{kept_part_pattern().pattern}|{word_pattern().pattern}")
 
 
 def _words(text: str) -> list[tuple[int, int]]:
-    """Where words, punctuation marks and entities begin and end."""
+    """Where words, punctuation marks and kept parts begin and end."""
     return [word.span() for word in _pattern().finditer(text)]
 
 

@@ -1,18 +1,22 @@
-"""Post-processing: from the token ids of hypotheses to text."""
+"""Post-processing: from the token ids of hypotheses to text, with kept parts and terms in their places."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
 
 from ptenmt.config import Config
 from ptenmt.data.text import detokenize_tokens, repair_wordpiece, spacing
 from ptenmt.tokenizers import END, PAD, START, UNK, TokenizerPair
 from ptenmt.tokenizers.words import WordTokenizer
 from ptenmt.translation.engine import Hypothesis
-from ptenmt.translation.safeguards import Safeguard
+from ptenmt.translation.placement import checked, missing_spans, placed, source_text, with_kept_parts
+from ptenmt.translation.safeguards import in_case, keeps_digits
 from ptenmt.translation.sentence import SegmentedText, Sentence
-from ptenmt.translation.spans import placed, source_text
 from ptenmt.translation.word_alignment import word_weights, words_of
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class TranslatedSentence(NamedTuple):
@@ -52,42 +56,49 @@ class Translation:
     """The expected sentence chrF / 100; None: see ``with_confidence``."""
     words: list[tuple[str, float | None]] = field(default_factory=list)
     """With a confidence, the words and marks of the translation, each with the product of the probabilities
-    of its tokens, given those before them; None for one that the model did not generate, e.g. an entity."""
+    of its tokens, given those before them; None for one that the model did not generate, e.g. a kept part."""
     is_retried: bool = False
-    """Whether a sentence was translated a second time: the first translation looped, reached the length limit
-    or lost an entity."""
+    """Whether a sentence was searched once more: the first translation looped or reached the length limit."""
     is_split: bool = False
     """Whether a sentence was longer than the model can read, and was translated in parts."""
     detected: str | None = None
     """The text's language, if it is surely another one than the run's source language."""
     unknown: list[str] = field(default_factory=list)
     """The words of the text outside the vocabulary of a model of whole words; of a sub-word model, those with
-    letters that it does not spell well, which stay as they are."""
+    characters that its tokenizer lacks, which stay as they are."""
     milliseconds: float = field(default=0.0, compare=False)
     """The text's share of the time its batches took."""
 
 
+Ranked = list[tuple[Sentence, Hypothesis]]
+"""The sentences of a text, each with a hypothesis of it."""
+
+
 class Postprocessor:
-    """Decodes hypotheses, puts what becomes of spans into them, and joins the sentences of a text."""
+    """Decodes hypotheses, puts kept parts and terms into them, and joins the sentences of a text.
+
+    ``attention`` computes the attention with which the decoder is fed targets; see ``Engine``.
+    """
 
     def __init__(
-        self, tokenizers: TokenizerPair, config: Config, safeguards: Sequence[Safeguard] = ()
+        self,
+        tokenizers: TokenizerPair,
+        config: Config,
+        attention: "Callable[[list[Sequence[int]], list[list[int]]], list[np.ndarray]]",
     ) -> None:
-        self._tokenizers = tokenizers
+        self._tokenizers, self._attention = tokenizers, attention
         source, target = tokenizers.source, tokenizers.target
         self._source_words = source.split if isinstance(source, WordTokenizer) else None
         self._language = config.data.languages[1]
         self._is_wordpiece = config.tokenizer.kind == "wordpiece"
         self._detokenizes = target.splits_punctuation or spacing(config.data) != "none"
-        self._length_penalty = config.decoding.length_penalty
-        self._safeguards = safeguards
 
-    def decode(self, sentences: Sequence[Sentence]) -> None:
+    def decode(self, pairs: Sequence[tuple[Sentence, Sequence[Hypothesis]]]) -> None:
         """Give each hypothesis of the sentences its text; decoding is fastest in one call."""
-        hypotheses = [hypothesis for sentence in sentences for hypothesis in sentence.hypotheses]
-        decoded = iter(self._tokenizers.target.decode([hypothesis.ids for hypothesis in hypotheses]))
-        for sentence in sentences:
-            for hypothesis in sentence.hypotheses:
+        ids = [hypothesis.ids for _, hypotheses in pairs for hypothesis in hypotheses]
+        decoded = iter(self._tokenizers.target.decode(ids))
+        for sentence, hypotheses in pairs:
+            for hypothesis in hypotheses:
                 raw = next(decoded)
                 if self._source_words and UNK in hypothesis.ids:
                     spelled = zip(self.tokens(sentence, hypothesis), hypothesis.ids, strict=True)
@@ -104,87 +115,87 @@ class Postprocessor:
             return tokens
         return _copy_unknown(self._source_words(sentence.text), hypothesis, tokens)
 
-    def _restored(self, sentence: Sentence, hypothesis: Hypothesis, text: str) -> str:
-        """The text of a hypothesis with the entities, terms and capitals of the sentence."""
-        if sentence.is_blank:
-            return sentence.text
-        for safeguard in self._safeguards:
-            text = safeguard.restore(sentence, text)
-        if not sentence.spans:
-            return text
-        source, aligned = source_text(sentence.original, sentence.spans)
-        if sentence.target_prefix:  # which may have some already
-            aligned = [
-                span for span in aligned if not (span.is_removed and span.target and span.target in text)
-            ]
-        if aligned and hypothesis.attention is not None:
-            source_words, words = words_of(source), words_of(text)
-            weights = word_weights(
-                hypothesis.attention,
-                (source_words, self._tokenizers.source.pieces(sentence.ids)),
-                (words, self._tokenizers.target.pieces(hypothesis.ids[1:])),
-            )
-            text = placed(words, source_words, weights, aligned)
-        for safeguard in self._safeguards:
-            text = safeguard.finish(sentence, text)
-        return text
-
-    def n_best(self, source: str, text: SegmentedText) -> list[Translation]:
-        """The n-best list of a translated text: as long as that of the sentence with the most hypotheses.
-
-        The other sentences repeat their last hypothesis.
-        """
-        num_ranks = max(len(sentence.hypotheses) for sentence in text.sentences)
+    def translations(
+        self, texts: Sequence[tuple[str, SegmentedText, Ranked]], length_penalty: float
+    ) -> list[Translation]:
+        """The translations of texts, given their sentences, each with a hypothesis of it."""
+        placed = iter(self._place(list(chain(*(pairs for _, _, pairs in texts)))))
         return [
-            self._join(
-                source,
-                text,
-                [
-                    (sentence, sentence.hypotheses[min(rank, len(sentence.hypotheses) - 1)])
-                    for sentence in text.sentences
-                ],
-            )
-            for rank in range(num_ranks)
+            self._joined(source, text, pairs, [next(placed) for _ in pairs], length_penalty)
+            for source, text, pairs in texts
         ]
 
-    def unknown_words(self, text: SegmentedText) -> list[str]:
-        """The distinct source words outside the vocabulary, or which it does not spell well."""
-        unknown: dict[str, None] = {}
-        for sentence in text.sentences:
-            for safeguard in self._safeguards:
-                unknown |= dict.fromkeys(safeguard.unknown_words(sentence))
-            if self._source_words is not None and UNK in sentence.ids:
-                # A truncated sentence has fewer ids than words.
-                words = zip(self._source_words(sentence.text), sentence.ids[1:-1], strict=False)
-                unknown |= {word: None for word, token in words if token == UNK}
-        return list(unknown)
+    def _place(self, pairs: Ranked) -> list[tuple[str, str]]:
+        """The translations that hypotheses become, each also with the spacing of the training corpus.
 
-    def _join(
-        self, source: str, text: SegmentedText, pairs: Sequence[tuple[Sentence, Hypothesis]]
+        They have the capitals, kept parts and terms of the sentences. Those for which word alignments are
+        needed are fed to the decoder in one call.
+        """
+        written = [
+            [self._checked(sentence, text) for text in dict.fromkeys((hypothesis.generated, hypothesis.raw))]
+            for sentence, hypothesis in pairs
+        ]
+        rows = [
+            row
+            for row, ((sentence, _), (text, *_)) in enumerate(zip(pairs, written, strict=True))
+            if missing_spans(text, sentence.spans) or any(span.is_term for span in sentence.spans)
+        ]
+        sources = [pairs[row][0].ids for row in rows]
+        matrices = self._attention(sources, [pairs[row][1].ids for row in rows]) if rows else []
+        for row, matrix in zip(rows, matrices, strict=True):
+            written[row] = [self._placed(*pairs[row], text, matrix) for text in written[row]]
+        translations = []
+        for (sentence, _), texts in zip(pairs, written, strict=True):
+            text, *others = [with_kept_parts(text, sentence.spans) for text in texts]
+            if sentence.is_blank or not keeps_digits(sentence, text):
+                text, others = sentence.original, []
+            translations.append((text, (others or [text])[0]))
+        return translations
+
+    @staticmethod
+    def _checked(sentence: Sentence, text: str) -> str:
+        text = in_case(text, sentence.case)
+        return checked(text, sentence.original, sentence.spans) if sentence.spans else text
+
+    def _placed(self, sentence: Sentence, hypothesis: Hypothesis, text: str, attention: "np.ndarray") -> str:
+        """A translation with the spans of its sentence that need a word alignment, [T, S]."""
+        source, begins = source_text(sentence.original, sentence.spans, lower=sentence.case is not None)
+        spans = list(zip(sentence.spans, begins, strict=True))
+        if sentence.target_prefix:  # which may have some already
+            spans = [(span, begin) for span, begin in spans if span.is_term or span.target not in text]
+        source_words, words = words_of(source), words_of(text)
+        weights = word_weights(
+            attention,
+            (source_words, self._tokenizers.source.pieces(sentence.ids)),
+            (words, self._tokenizers.target.pieces(hypothesis.ids[1:])),
+        )
+        return placed(text, sentence.original, (source_words, weights), spans)
+
+    def _joined(
+        self,
+        source: str,
+        text: SegmentedText,
+        pairs: Ranked,
+        translations: Sequence[tuple[str, str]],
+        length_penalty: float,
     ) -> Translation:
         """Join the translations of a text's sentences; blank ones do not count in the score."""
-        texts = [self._restored(sentence, hypothesis, hypothesis.generated) for sentence, hypothesis in pairs]
-        raws = [
-            text
-            if hypothesis.raw == hypothesis.generated
-            else self._restored(sentence, hypothesis, hypothesis.raw)
-            for text, (sentence, hypothesis) in zip(texts, pairs, strict=True)
-        ]
         counted = [pair for pair in pairs if not pair[0].is_blank] or pairs[:1]
-        lengths = [max(len(hypothesis.ids) - 1, 1) for _, hypothesis in counted]
-        penalty = self._length_penalty
-        scores = [hypothesis.score for _, hypothesis in counted]
-        total = sum(score * length**penalty for score, length in zip(scores, lengths, strict=True))
+        hypotheses = [hypothesis for _, hypothesis in counted]
+        lengths = [max(len(hypothesis.ids) - 1, 1) for hypothesis in hypotheses]
+        scores = [hypothesis.score for hypothesis in hypotheses]
+        total = sum(score * length**length_penalty for score, length in zip(scores, lengths, strict=True))
         return Translation(
             source=source,
-            text=text.join(texts),
-            raw=" ".join(raw for raw in raws if raw),
+            text=text.join([translation for translation, _ in translations]),
+            raw=" ".join(raw for _, raw in translations if raw),
             tokens=[token for pair in counted for token in self.tokens(*pair)],
-            ids=[token for _, hypothesis in counted for token in hypothesis.ids],
-            is_complete=all(hypothesis.is_complete for _, hypothesis in pairs),
-            score=scores[0] if len(counted) == 1 else total / sum(lengths) ** penalty,
+            ids=[token for hypothesis in hypotheses for token in hypothesis.ids],
+            is_complete=all(hypothesis.is_complete for hypothesis in hypotheses),
+            score=scores[0] if len(counted) == 1 else total / sum(lengths) ** length_penalty,
             sentences=[
-                TranslatedSentence(*pair, translation) for pair, translation in zip(pairs, texts, strict=True)
+                TranslatedSentence(*pair, translation)
+                for pair, (translation, _) in zip(pairs, translations, strict=True)
             ],
         )
 

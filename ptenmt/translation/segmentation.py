@@ -7,32 +7,33 @@ without a word of the source language.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from textwrap import shorten
 
-from ptenmt.config import Config
-from ptenmt.data.placeholders import find_entities, without_entities
+from ptenmt.config import Config, DecodingConfig
+from ptenmt.data.kept_parts import find_kept_parts, without_kept_parts
 from ptenmt.data.text import TextPreparation
 from ptenmt.errors import ConfigError
 from ptenmt.tokenizers import END, START, UNK, TokenizerPair, encode_framed
-from ptenmt.tokenizers.base import script_of
 from ptenmt.tokenizers.words import WordTokenizer
-from ptenmt.translation.safeguards import Safeguard
-from ptenmt.translation.sentence import Search, SegmentedText, Sentence
-from ptenmt.translation.spans import source_text
+from ptenmt.translation.glossary import Glossary
+from ptenmt.translation.placement import source_text
+from ptenmt.translation.safeguards import Safeguards, term_in_case
+from ptenmt.translation.sentence import SegmentedText, Sentence
 
 _ELLIPSIS = re.compile(r"…[\"'”’»)]*\s+(?=[\"'“‘«(]*[A-ZÀ-Þ])")
 """Ends a sentence before a capital; sentencex knows three full stops only."""
-_INITIAL = re.compile(r"\s*[^\W\d_]\.\s+")
 _FENCE = re.compile(r" {0,3}```[^`]*$")
 """The first or last line of a code fence."""
+_INITIAL = re.compile(r"\W*[^\W\d_]\.\s+")
 _CLAUSE_END = re.compile(r"[,;:.!?…)–—](?=\s)")
 _WHITE_SPACE = re.compile(r"\s+")
 _UNREADABLE = re.compile(r"[\s\ud800-\udfff]")
 """On some of these, such as a no-break space before a full stop, sentencex panics."""
 _PLAIN = {**dict.fromkeys("«»“”„", '"'), **dict.fromkeys("‘’", "'"), **dict.fromkeys("–—", "-")}
-"""What the model reads in place of a mark that its vocabulary lacks, or hardly saw in training."""
+"""What the model reads in place of a mark that its vocabulary lacks."""
 _NUM_FRAME_TOKENS = 2
 _MAX_CHARACTERS_PER_TOKEN = 8
 """More than any language needs; a longer text is split before it is tokenized."""
@@ -41,21 +42,16 @@ _MAX_CHARACTERS_PER_TOKEN = 8
 class TextEncoder:
     """Encodes user input the way the training corpus was encoded."""
 
-    def __init__(
-        self, tokenizers: TokenizerPair, config: Config, safeguards: Sequence[Safeguard] = ()
-    ) -> None:
+    def __init__(self, tokenizers: TokenizerPair, config: Config) -> None:
         self._tokenizers = tokenizers
         self._source_language, self._target_language = config.data.languages
         self._max_length = config.model.max_positions
         self._max_tokens = self._max_length - _NUM_FRAME_TOKENS
-        self._options = config.decoding
         self._preparation = TextPreparation(config.data)
-        source = tokenizers.source
-        known = source.characters if config.tokenizer.characters else source.frequent_characters
+        self.safeguards = Safeguards(tokenizers, config)
+        known = tokenizers.source.characters
         plain = {mark: sign for mark, sign in _PLAIN.items() if mark not in known and sign in known}
         self._plain = str.maketrans(plain)
-        self._copies_unknown = config.tokenizer.kind == "words"
-        self._safeguards = safeguards
 
     def prepare_source(self, text: str) -> str:
         """A source sentence as its tokenizer reads it."""
@@ -75,13 +71,15 @@ class TextEncoder:
         prepared = list(map(self.prepare_target, texts))
         return encode_framed(self._tokenizers.target, prepared, self._max_length)
 
-    def target_prefix(self, text: str, *, with_entities: bool = False) -> list[int]:
-        """Encode a target prefix, without [START] and [END]; ``with_entities``, such as emoji, may be [UNK].
+    def target_prefix(self, text: str, *, with_kept_parts: bool = False) -> list[int]:
+        """Encode a target prefix, without [START] and [END].
+
+        ``with_kept_parts``: those in it, such as emoji, may be [UNK].
 
         Raises:
             ConfigError: It leaves no room for a translation, or is not spelled in the model's vocabulary.
         """
-        known = without_entities(text) if with_entities else text
+        known = without_kept_parts(text) if with_kept_parts else text
         ids, known_ids = self._tokenizers.target.encode([*map(self.prepare_target, (text, known))])
         if UNK in known_ids and not isinstance(self._tokenizers.target, WordTokenizer):
             raise ConfigError(
@@ -97,8 +95,9 @@ class TextEncoder:
     def segment(
         self,
         texts: Sequence[str],
+        options: DecodingConfig,
+        glossary: Glossary | None = None,
         *,
-        is_prepared: bool = False,
         target_prefix: Sequence[int] = (),
         max_sentences: int | None = None,
     ) -> list[SegmentedText]:
@@ -106,26 +105,30 @@ class TextEncoder:
 
         Args:
             texts: The texts.
-            is_prepared: A text is a line of a prepared corpus: only what is too long for the model is split.
+            options: Whether to split them, and whether safeguards read them.
+            glossary: Terms whose translations are given.
             target_prefix: What the translation of the first sentence of each text starts with.
             max_sentences: The most sentences that the texts may have together.
 
         Raises:
             ConfigError: They have more.
         """
-        split = [self._sentences(text, is_line=is_prepared) for text in texts]
-        encode = self._encode_with_safeguards
-        segmented = self._segmented(split, encode, target_prefix, is_prepared=is_prepared)
+        split = [self._sentences(text, options) for text in texts]
+        segmented = self._segmented(split, glossary, options.safeguards, target_prefix)
         num_sentences = sum(not sentence.is_blank for text in segmented for sentence in text.sentences)
         if max_sentences is not None and num_sentences > max_sentences:
             raise ConfigError(
                 f"the text has {num_sentences:,} sentences; {max_sentences:,} are allowed",
                 "send fewer at a time",
             )
-        if not is_prepared:
-            for safeguard in self._safeguards:
-                segmented = safeguard.read(texts, segmented)
-        return segmented
+        return self.safeguards.detect(texts, segmented) if options.safeguards else segmented
+
+    def prepared(
+        self, texts: Sequence[str], options: DecodingConfig, glossary: Glossary | None = None
+    ) -> list[SegmentedText]:
+        """Encode lines of a prepared corpus: only what is too long for the model is split."""
+        split = [_with_edges([text]) for text in texts]
+        return self._segmented(split, glossary, options.safeguards, is_prepared=True)
 
     def single_sentence(self, text: str) -> SegmentedText:
         """A text that is a sentence, as the model reads it without safeguards.
@@ -133,7 +136,7 @@ class TextEncoder:
         Raises:
             ConfigError: It is several lines, or too long for the model.
         """
-        (segmented,) = self._segmented([_with_edges(text.splitlines(keepends=True))], self._encode_fitting)
+        (segmented,) = self._segmented([_with_edges(text.splitlines(keepends=True))], None, False)
         if (count := len(segmented.sentences)) > 1:
             raise ConfigError(
                 "alternatives and alignments need a single sentence, but there are "
@@ -142,115 +145,94 @@ class TextEncoder:
             )
         return segmented
 
-    def encode(self, sentences: Sequence[Sentence]) -> None:
-        """Encode sentences as their spans say, in one call, which is fastest.
-
-        One with nothing left to translate becomes blank; one that is too long for the model gets no ids.
-        """
-        for sentence in sentences:
-            text, aligned = source_text(sentence.original, sentence.spans)
-            sentence.text = text if sentence.is_prepared else self.prepare_source(text)
-            if aligned or self._copies_unknown:
-                sentence.search = sentence.search._replace(with_attention=True)
-        encoded = self._tokenizers.source.encode([sentence.text for sentence in sentences])
-        for sentence, ids in zip(sentences, encoded, strict=True):
-            # A single character cannot be split, even if it has more tokens than the model has positions.
-            if not ids:
-                sentence.leave()
-            elif len(ids) <= self._max_tokens or len(sentence.original) == 1:
-                sentence.ids = [START, *ids[: self._max_tokens], END]
-
-    def _encode_fitting(self, sentences: Sequence[Sentence]) -> None:
-        """Encode those of the sentences that may fit."""
-        short = [sentence for sentence in sentences if self._is_short(sentence.original)]
-        self.encode([sentence for sentence in short if self._has_words(sentence.original)])
-
-    def _encode_with_safeguards(self, sentences: Sequence[Sentence]) -> None:
-        """Encode those that may fit, with the spans that safeguards give them.
-
-        Those without words get spans, too, for their numbers. A safeguard may leave a sentence as it is.
-        """
-        short = [sentence for sentence in sentences if self._is_short(sentence.original)]
-        for sentence in short:
-            for safeguard in self._safeguards:
-                safeguard.before(sentence)
-        self.encode(
-            [sentence for sentence in short if not sentence.is_blank and self._has_words(sentence.original)]
-        )
-
     def _segmented(
         self,
         split: Sequence[tuple[list[tuple[str, str]], str]],
-        encode: Callable[[Sequence[Sentence]], None],
+        glossary: Glossary | None,
+        is_guarded: bool,
         target_prefix: Sequence[int] = (),
         *,
         is_prepared: bool = False,
     ) -> list[SegmentedText]:
-        """Texts whose sentences are encoded by ``encode``; see ``_sentences`` and ``segment``."""
+        """Texts in encoded sentences; ``split`` as ``_sentences`` returns them."""
         texts = [
             [
-                Sentence(
-                    original=original,
-                    search=Search(self._options),
-                    before=before,
-                    target_prefix=() if number else target_prefix,
-                    is_prepared=is_prepared,
-                )
+                Sentence(original=original, before=before, target_prefix=() if number else target_prefix)
                 for number, (before, original) in enumerate(sentences)
             ]
             for sentences, _ in split
         ]
-        encode(list(chain(*texts)))
+
+        def encoded(sentences: Sequence[Sentence]) -> list[Sentence | None]:
+            read = [
+                self._read(sentence, glossary, is_guarded, is_prepared=is_prepared)
+                if self._is_short(sentence.original)
+                else None
+                for sentence in sentences
+            ]
+            return self._encoded(read)
+
+        whole = iter(encoded(list(chain(*texts))))
         segmented = []
-        for row, (whole, (_, after)) in enumerate(zip(texts, split, strict=True)):
-            sentences = [part for sentence in whole for part in self._fitting(sentence, encode)]
-            for number, sentence in enumerate(sentences):
-                sentence.row, sentence.number = row, number
-            segmented.append(SegmentedText(sentences, after, is_split=len(sentences) > len(whole)))
+        for sentences, (_, after) in zip(texts, split, strict=True):
+            fitting: list[Sentence] = []
+            for sentence in sentences:
+                waiting: list[tuple[Sentence, Sentence | None]] = [(sentence, next(whole))]
+                while waiting:
+                    typed, done = waiting.pop(0)
+                    if done is not None:
+                        fitting.append(done)
+                    else:
+                        halves = _halves(typed)
+                        waiting = [*zip(halves, encoded(halves), strict=True), *waiting]
+            segmented.append(SegmentedText(fitting, after, is_split=len(fitting) > len(sentences)))
         return segmented
 
-    def _fitting(
-        self, sentence: Sentence, encode: Callable[[Sequence[Sentence]], None]
-    ) -> Iterator[Sentence]:
-        """The sentence, or the parts of it that the model can read."""
+    def _read(
+        self, sentence: Sentence, glossary: Glossary | None, is_guarded: bool, *, is_prepared: bool
+    ) -> Sentence:
+        """A sentence with its spans, and as the tokenizer reads it: nothing, if it has nothing to translate.
+
+        Prepared text is read as it is.
+        """
         original = sentence.original
-        if not (sentence.ids or self._has_words(original)):
-            sentence.leave()
-        if sentence.ids:
-            yield sentence
-            return
-        place = _split_place(original)
-        _, first, space = _split_edges(original[:place])
-        between, second, _ = _split_edges(original[place:])
-        parts = [
-            Sentence(
-                original=first,
-                search=Search(self._options),
-                before=sentence.before,
-                target_prefix=sentence.target_prefix,
-                is_prepared=sentence.is_prepared,
-            ),
-            Sentence(
-                original=second,
-                search=Search(self._options),
-                before=space + between,
-                is_prepared=sentence.is_prepared,
-            ),
-        ]
-        encode(parts)
-        for part in parts:
-            yield from self._fitting(part, encode)
+        spans = self.safeguards.spans(original, glossary, is_guarded=is_guarded)
+        if self.safeguards.is_blank(original, spans):
+            return replace(sentence, text="")
+        case = self.safeguards.case_of(original, spans) if is_guarded else None
+        if case is not None:
+            spans = tuple(
+                replace(span, target=term_in_case(span.target, case)) if span.is_term else span
+                for span in spans
+            )
+        text, _ = source_text(original, spans, lower=case is not None)
+        text = text if is_prepared else self.prepare_source(text)
+        return replace(sentence, spans=spans, case=case, text=text)
+
+    def _encoded(self, sentences: Sequence[Sentence | None]) -> list[Sentence | None]:
+        """Encode sentences in one call, which is fastest; None for one that is too long for the model."""
+        texts = [sentence.text for sentence in sentences if sentence is not None and sentence.text]
+        encoded = iter(self._tokenizers.source.encode(texts))
+        fitting: list[Sentence | None] = []
+        for sentence in sentences:
+            ids = next(encoded) if sentence is not None and sentence.text else []
+            # A single character cannot be split, even if it has more tokens than the model has positions.
+            if sentence is None or (len(ids) > self._max_tokens and len(sentence.original) > 1):
+                fitting.append(None)
+            elif ids:
+                fitting.append(replace(sentence, ids=[START, *ids[: self._max_tokens], END]))
+            else:
+                fitting.append(replace(sentence, spans=(), case=None, text=""))
+        return fitting
 
     def _is_short(self, text: str) -> bool:
         """Whether a sentence has no more characters than the model may read."""
-        return len(without_entities(text)) <= _MAX_CHARACTERS_PER_TOKEN * self._max_tokens
+        return len(without_kept_parts(text)) <= _MAX_CHARACTERS_PER_TOKEN * self._max_tokens
 
-    def _sentences(self, text: str, *, is_line: bool) -> tuple[list[tuple[str, str]], str]:
+    def _sentences(self, text: str, options: DecodingConfig) -> tuple[list[tuple[str, str]], str]:
         """The sentences, at least one, each with the white space before it; and that after the last."""
-        if is_line:
-            return _with_edges([text])
         lines = _lines(text)
-        if not self._options.split_sentences:
+        if not options.split_sentences:
             return _with_edges(lines)
         return _with_edges([part for line in lines for part in self._sentences_of_line(line)])
 
@@ -266,16 +248,10 @@ class TextEncoder:
         for last in [*(ellipsis.end() for ellipsis in _ELLIPSIS.finditer(line)), len(line)]:
             for part in sentencex.segment(self._source_language, readable[end:last]):
                 end += len(part)
-                # No sentence ends inside d.C. or 2.ª, nor after the initial of D. Maria.
-                is_end = part[-1:].isspace() and not _INITIAL.fullmatch(line, start, end)
-                if is_end or end == last:
+                # No sentence ends inside d.C. or 2.ª, or after an initial, as in J. Silva.
+                if end == last or (part[-1:].isspace() and not _INITIAL.fullmatch(line[start:end])):
                     yield line[start:end]
                     start = end
-
-    def _has_words(self, text: str) -> bool:
-        """Whether a text has a letter of the source language outside its entities."""
-        scripts = self._tokenizers.source.scripts
-        return any(char.isalpha() and script_of(char) in scripts for char in without_entities(text))
 
 
 def _lines(text: str) -> list[str]:
@@ -313,13 +289,24 @@ def _split_edges(text: str) -> tuple[str, str, str]:
     return text[:begin], core, text[begin + len(core) :]
 
 
+def _halves(sentence: Sentence) -> list[Sentence]:
+    """Two parts of a sentence that is too long for the model."""
+    place = _split_place(sentence.original)
+    _, first, space = _split_edges(sentence.original[:place])
+    between, second, _ = _split_edges(sentence.original[place:])
+    return [
+        Sentence(original=first, before=sentence.before, target_prefix=sentence.target_prefix),
+        Sentence(original=second, before=space + between),
+    ]
+
+
 def _split_place(text: str) -> int:
     """Where to split a text: after a clause, else at a space, in its middle half; else in its middle.
 
-    Entities are not split.
+    Kept parts are not split.
     """
     middle, quarter = len(text) // 2, len(text) // 4
-    spans = [entity.span() for entity in find_entities(text)]
+    spans = [part.span() for part in find_kept_parts(text)]
     for pattern in (_CLAUSE_END, _WHITE_SPACE):
         places = {match.end() for match in pattern.finditer(text, quarter, len(text) - quarter)}
         places.difference_update(*(range(begin + 1, end) for begin, end in spans))

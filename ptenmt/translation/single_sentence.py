@@ -31,17 +31,18 @@ def align(translator: Translator, text: str, prefix: str = "") -> Alignment:
     """
     segmented = translator.encoder.single_sentence(text)
     (sentence,) = segmented.sentences
+    options = translator.config.decoding
     best, prefix_ids = BLANK, list[int]()
     if not sentence.is_blank:
-        prefix_ids = translator.encoder.target_prefix(prefix, with_entities=True)
+        prefix_ids = translator.encoder.target_prefix(prefix, with_kept_parts=True)
         request = SearchRequest(
             [sentence.ids],
-            max_length(translator.config, len(sentence.ids), len(prefix_ids)),
-            translator.config.decoding,
+            max_length(options, translator.config.model, len(sentence.ids), len(prefix_ids)),
+            options,
             target_prefixes=[prefix_ids],
             with_attention=True,
         )
-        best = translator.seeded_engine().submit(request)()[0][0]
+        best = translator.seeded_engine(options).submit(request)()[0][0]
     weights = best.attention
     if weights is None:
         import numpy as np
@@ -75,7 +76,7 @@ def next_token_alternatives(translator: Translator, text: str, prefix: str, coun
     (sentence,) = segmented.sentences
     if sentence.is_blank:
         return _translations(translator, segmented, [BLANK], text)
-    prefix_ids = translator.encoder.target_prefix(prefix, with_entities=True)
+    prefix_ids = translator.encoder.target_prefix(prefix, with_kept_parts=True)
     tokens = _next_tokens(translator, sentence.ids, prefix_ids, count)
     hypotheses = _completions(translator, sentence.ids, [[*prefix_ids, token] for token, _ in tokens])
     penalty = translator.config.decoding.length_penalty
@@ -96,13 +97,14 @@ def _completions(
 ) -> list[Hypothesis]:
     """The best hypothesis of a sentence after each prefix; the prefixes are of one length."""
     hypotheses: list[Hypothesis] = []
-    engine = translator.seeded_engine()
+    options = replace(translator.config.decoding, num_hypotheses=1)
+    engine = translator.seeded_engine(options)
     size = max(1, engine.batch_sentences)
     for batch in (prefixes[first : first + size] for first in range(0, len(prefixes), size)):
         request = SearchRequest(
             [source] * len(batch),
-            max_length(translator.config, len(source), len(batch[0])),
-            replace(translator.config.decoding, num_hypotheses=1),
+            max_length(options, translator.config.model, len(source), len(batch[0])),
+            options,
             target_prefixes=batch,
             with_attention=translator.copies_unknown,
         )
@@ -125,7 +127,7 @@ def _next_tokens(
         target_prefixes=[prefix],
         next_token_alternatives=min(_TOKENS_PER_ALTERNATIVE * count, num_tokens),
     )
-    (ranked,) = translator.seeded_engine().submit(request)()
+    (ranked,) = translator.seeded_engine(translator.config.decoding).submit(request)()
     before, *texts = target.decode([prefix, *([*prefix, hypothesis.ids[-1]] for hypothesis in ranked)])
     tokens = [
         (hypothesis.ids[-1], hypothesis.score * length)
@@ -140,18 +142,16 @@ def _translations(
     translator: Translator, segmented: SegmentedText, hypotheses: Sequence[Hypothesis], text: str
 ) -> list[Translation]:
     """The translations that hypotheses of a sentence become."""
-    if not hypotheses:
-        return []
     (sentence,) = segmented.sentences
-    sentence = replace(sentence, hypotheses=hypotheses)
-    translator.postprocessor.decode([sentence])
-    return translator.postprocessor.n_best(text, replace(segmented, sentences=[sentence]))
+    translator.postprocessor.decode([(sentence, hypotheses)])
+    texts = [(text, segmented, [(sentence, hypothesis)]) for hypothesis in hypotheses]
+    return translator.postprocessor.translations(texts, translator.config.decoding.length_penalty)
 
 
 def _with_typed_prefix(
     translator: Translator, translation: Translation, prefix: str, prefix_ids: Sequence[int]
 ) -> Translation:
-    """A translation that begins with the prefix as typed, if the vocabulary lacks an entity in it."""
+    """A translation that begins with the prefix as typed, if the vocabulary lacks a kept part in it."""
     if UNK not in prefix_ids or translator.copies_unknown:
         return translation
     begun, whole = translator.tokenizers.target.decode([prefix_ids, translation.ids])

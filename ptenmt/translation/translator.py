@@ -1,9 +1,10 @@
 """The translator: text in, text out.
 
-``Translator.translate_buffers`` is the pipeline: a text is read into a buffer, split into sentences and
-encoded (segmentation.py), batched with others of similar length (batching.py), translated by an engine
-(ctranslate2_engine.py, or keras_engine.py with search.py), and detokenized (postprocessing.py). Safeguards
-stand beside it (safeguards/).
+``Translator.translate_buffers`` is the pipeline: a text is read into a buffer, split into sentences, in which
+kept parts are found, and encoded (segmentation.py, safeguards.py), batched with others of similar length
+(batching.py), translated by an engine (ctranslate2_engine.py, or keras_engine.py with search.py), searched
+once more if that failed, decoded, given its kept parts and terms (postprocessing.py, placement.py), and
+joined.
 """
 
 import warnings
@@ -11,25 +12,24 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ptenmt.config import Config
+from ptenmt.config import Config, DecodingConfig
 from ptenmt.errors import ConfigError
 from ptenmt.model.ctranslate2_model import why_not_ctranslate2
 from ptenmt.runs import Choice, Run
 from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
 from ptenmt.tokenizers import UNK, TokenizerPair, suppressed_ids
-from ptenmt.translation.batching import BatchQueue, Buffer, max_length, read_buffers
+from ptenmt.translation.batching import BatchQueue, Buffer, SearchedSentence, max_length, read_buffers
 from ptenmt.translation.confidence import Calibration
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 from ptenmt.translation.engine import Engine, EngineName, SearchRequest
-from ptenmt.translation.postprocessing import Postprocessor, Translation
-from ptenmt.translation.safeguards import safeguards_of
-from ptenmt.translation.safeguards.glossary import Glossary
+from ptenmt.translation.glossary import Glossary
+from ptenmt.translation.postprocessing import Postprocessor, Ranked, Translation
 from ptenmt.translation.segmentation import TextEncoder
-from ptenmt.translation.sentence import Sentence
+from ptenmt.translation.sentence import BLANK, SegmentedText
 
 if TYPE_CHECKING:
     from ptenmt.model.transformer import Transformer
@@ -39,27 +39,24 @@ BUFFER_SIZE = 2048
 
 
 class Translator:
-    """Translates sentences with a trained model; see ``load``."""
+    """Translates sentences with a trained model; see ``load``.
+
+    ``config.decoding`` are the options of calls that give none.
+    """
 
     def __init__(
         self,
         engine: Engine,
         tokenizers: TokenizerPair,
         config: Config,
-        glossary: Glossary | None = None,
         calibration: Callable[[], Calibration | None] = lambda: None,
     ) -> None:
         self.engine = engine
         self.tokenizers = tokenizers
         self.config = config
-        self.glossary = glossary
         self.calibration = calibration
-        self._is_sampled = config.decoding.is_sampled
-        searches_again = engine.name == "ctranslate2"
-        safeguards = safeguards_of(tokenizers, config, glossary, searches_again=searches_again)
-        self._safeguards = safeguards
-        self.encoder = TextEncoder(tokenizers, config, safeguards)
-        self.postprocessor = Postprocessor(tokenizers, config, safeguards)
+        self.encoder = TextEncoder(tokenizers, config)
+        self.postprocessor = Postprocessor(tokenizers, config, engine.attention)
 
     @classmethod
     def load(
@@ -98,12 +95,15 @@ class Translator:
         cls,
         trained: TrainedModel,
         engine: EngineName = "auto",
+        options: DecodingConfig | None = None,
         *,
         device: str = "cpu",
         threads: int | None = None,
     ) -> "Translator":
-        """Translate with a loaded run; arguments and errors as of ``load``."""
+        """Translate with a loaded run; ``options`` replace its config's, the others are those of ``load``."""
         config, tokenizers, warn = trained.config, trained.tokenizers, trained.on_warning
+        if options is not None:
+            config = replace(config, decoding=options)
         if uses_keras(engine, config):
             if engine == "auto":
                 warn(f"{why_not_ctranslate2(config.model)}: the Keras engine translates, which is slower")
@@ -136,40 +136,36 @@ class Translator:
 
         return cls(KerasEngine(model, suppressed_ids(config.tokenizer), alignment_layer), tokenizers, config)
 
-    def with_options(self, **changes: Any) -> "Translator":
-        """The same translator with other options of the section ``decoding``, such as ``beam_size=1``."""
-        config = replace(self.config, decoding=replace(self.config.decoding, **changes))
-        return Translator(self.engine, self.tokenizers, config, self.glossary, self.calibration)
-
-    def with_glossary(self, glossary: Glossary | None) -> "Translator":
-        """The same translator with another glossary, or without one."""
-        return Translator(self.engine, self.tokenizers, self.config, glossary, self.calibration)
-
     def translate(
-        self, texts: str | Iterable[str], *, prefix: str = "", max_sentences: int | None = None
+        self,
+        texts: str | Iterable[str],
+        options: DecodingConfig | None = None,
+        *,
+        glossary: Glossary | None = None,
+        prefix: str = "",
+        max_sentences: int | None = None,
     ) -> list[Translation]:
-        """Translate one text or several, in order, each after the target prefix.
+        """Translate one text or several, in order; arguments as of ``translate_buffers``.
 
         Texts are translated sentence by sentence. What has no word of the source language, such as ``123``
-        or an emoji, stays as it is, but for the notation of numbers, and so do line ends.
+        or an emoji, stays as it is, and so do line ends.
 
         Raises:
             ConfigError: The texts of a buffer have more than ``max_sentences`` sentences.
             TypeError: One is not str.
         """
         texts = [texts] if isinstance(texts, str) else texts
-        return list(chain(*self.translate_buffers(texts, prefix=prefix, max_sentences=max_sentences)))
-
-    def translate_iterable(
-        self, texts: Iterable[str], *, prefix: str = "", buffer_size: int = BUFFER_SIZE
-    ) -> Iterator[Translation]:
-        """Translate a stream of texts in constant memory, in order; see ``translate_buffers``."""
-        return chain.from_iterable(self.translate_buffers(texts, prefix=prefix, buffer_size=buffer_size))
+        buffers = self.translate_buffers(
+            texts, options, glossary=glossary, prefix=prefix, max_sentences=max_sentences
+        )
+        return list(chain(*buffers))
 
     def translate_buffers(
         self,
         texts: Iterable[str],
+        options: DecodingConfig | None = None,
         *,
+        glossary: Glossary | None = None,
         prefix: str = "",
         buffer_size: int = BUFFER_SIZE,
         max_sentences: int | None = None,
@@ -186,6 +182,8 @@ class Translator:
 
         Args:
             texts: The texts. If reading them fails, those before are translated, then the error is raised.
+            options: How to search, split and guard; by default those of the run's config.
+            glossary: Terms whose translations are given.
             prefix: The target prefix: what every translation starts with.
             buffer_size: How many texts to read at a time, fewer if they are long; their segments are batched
                 by length. With 1, each text is translated before the next is read; otherwise the next buffer
@@ -203,103 +201,150 @@ class Translator:
         """
         if buffer_size < 1:
             raise ConfigError(f"buffer_size={buffer_size} must be 1 or more")
+        options = options or self.config.decoding
         prefix_ids = self.encoder.target_prefix(prefix) if prefix else []
-        segment = partial(self.encoder.segment, target_prefix=prefix_ids, max_sentences=max_sentences)
+        segment = partial(self.encoder.segment, options=options, glossary=glossary, target_prefix=prefix_ids)
+        segment = partial(segment, max_sentences=max_sentences)
         pending: dict[Buffer, None] = {}  # in the order of the stream
         buffers = read_buffers(texts, buffer_size, segment, has_more)
-        for buffer, done in self._translate(buffers, with_scores=with_scores, on_progress=on_progress):
+        translated = self._translate(buffers, options, with_scores=with_scores, on_progress=on_progress)
+        for buffer, done in translated:
             pending.setdefault(buffer)
             if done:
                 on_done(done.values())
-            while pending:
-                first = next(iter(pending))
-                if not first.is_done:
-                    break
+            while pending and (first := next(iter(pending))).is_done:
                 del pending[first]
                 yield [first.translations[row] for row in range(len(first.texts))]
                 if first.error is not None:
                     raise first.error
 
     def translate_prepared(
-        self, sources: Sequence[str], *, with_scores: bool = True
+        self,
+        sources: Sequence[str],
+        options: DecodingConfig | None = None,
+        *,
+        glossary: Glossary | None = None,
+        with_scores: bool = True,
     ) -> Iterator[dict[int, Translation]]:
         """Translate sentences in the form of the training corpus, e.g. of its test set.
 
         Yields:
             Translations by the index of the sentence, until all are done.
         """
-        buffer = Buffer(list(sources), self.encoder.segment(sources, is_prepared=True))
-        for _, translations in self._translate([buffer], with_scores=with_scores):
+        options = options or self.config.decoding
+        buffer = Buffer(list(sources), self.encoder.prepared(sources, options, glossary))
+        for _, translations in self._translate([buffer], options, with_scores=with_scores):
             yield translations
 
     def _translate(
         self,
         buffers: Iterable[Buffer],
+        options: DecodingConfig,
         *,
         with_scores: bool,
         on_progress: Callable[[int], None] = lambda _num_bytes: None,
     ) -> Iterator[tuple[Buffer, dict[int, Translation]]]:
-        """Batch, translate and post-process buffers.
+        """Batch, search, decode and join buffers of encoded sentences.
 
         Yields:
             A buffer and, by row, its translations that are complete now; first those of texts without words.
         """
         queue = BatchQueue(
-            self.seeded_engine, self.config, self._review, with_scores=with_scores, on_progress=on_progress
+            partial(self.seeded_engine, options),
+            options,
+            self.config.model,
+            self._review,
+            with_attention=self.copies_unknown,
+            with_scores=with_scores,
+            on_progress=on_progress,
         )
         for buffer, rows in queue.translate(buffers):
-            translations = {row: self._joined(buffer, row) for row in rows}
+            translations = self._joined(buffer, rows, options)
             buffer.translations.update(translations)
             yield buffer, translations
 
-    def _review(self, sentences: Sequence[Sentence]) -> list[Sentence]:
-        """Accept the hypotheses of sentences, or return a sentence without, to be searched once more."""
-        self.postprocessor.decode(sentences)
-        return [self._reviewed(sentence) for sentence in sentences]
+    def _review(self, batch: Sequence[SearchedSentence]) -> list[SearchedSentence]:
+        """Decode hypotheses; those of sentences that have to be searched once more are taken away."""
+        self.postprocessor.decode([(searched.sentence, searched.hypotheses) for searched in batch])
+        return [self._reviewed(searched) for searched in batch]
 
-    def _reviewed(self, sentence: Sentence) -> Sentence:
-        for safeguard in self._safeguards:
-            sentence = safeguard.after(sentence)
-            if not sentence.hypotheses:
-                if not sentence.ids:
-                    self.encoder.encode([sentence])
-                return sentence
-        sentence.hypotheses = sentence.hypotheses[: self.config.decoding.num_hypotheses]
-        sentence.is_done = True
-        return sentence
+    def _reviewed(self, searched: SearchedSentence) -> SearchedSentence:
+        sentence, options = searched.sentence, searched.options
+        if not (options.safeguards and self.engine.name == "ctranslate2"):  # which searches without n-grams
+            return searched
+        first, best, safeguards = searched.first_try, searched.hypotheses[0], self.encoder.safeguards
+        if first:
+            faults = [safeguards.faults(sentence, each, options) for each in (first[0], best)]
+            return replace(searched, hypotheses=first) if faults[0] < faults[1] else searched
+        again = safeguards.once_more(sentence, best, options)
+        if again is None:
+            return searched
+        changed, longest = again
+        return replace(
+            searched,
+            options=changed,
+            max_length=min(longest, searched.max_length),
+            hypotheses=(),
+            first_try=searched.hypotheses,
+        )
 
-    def _joined(self, buffer: Buffer, row: int) -> Translation:
+    def _joined(self, buffer: Buffer, rows: Sequence[int], options: DecodingConfig) -> dict[int, Translation]:
+        """The translations of texts whose sentences all have hypotheses, by row.
+
+        An n-best list is as long as that of the sentence with the most hypotheses; the others repeat their
+        last one.
+        """
+        ranked: list[tuple[str, SegmentedText, Ranked]] = []
+        counts: list[int] = []
+        for row in rows:
+            text = buffer.segmented[row]
+            of_sentences = [
+                [BLANK] if sentence.is_blank else buffer.searched[row, number].hypotheses
+                for number, sentence in enumerate(text.sentences)
+            ]
+            counts.append(min(max(map(len, of_sentences)), options.num_hypotheses))
+            for rank in range(counts[-1]):
+                best = [hypotheses[min(rank, len(hypotheses) - 1)] for hypotheses in of_sentences]
+                ranked.append((buffer.texts[row], text, list(zip(text.sentences, best, strict=True))))
+        translations = iter(self.postprocessor.translations(ranked, options.length_penalty))
+        return {
+            row: self._completed(buffer, row, *islice(translations, count))
+            for row, count in zip(rows, counts, strict=True)
+        }
+
+    def _completed(self, buffer: Buffer, row: int, best: Translation, *others: Translation) -> Translation:
+        """The best translation of a text, with the others and what was noticed on the way."""
         text = buffer.segmented[row]
-        best, *others = self.postprocessor.n_best(buffer.texts[row], text)
         distinct = {other.text: other for other in others if other.text != best.text}
+        searched = (buffer.searched.get((row, number)) for number in range(len(text.sentences)))
+        unknown = chain(*map(self.encoder.safeguards.unknown, text.sentences))
         return replace(
             best,
             alternatives=list(distinct.values()),
-            is_retried=any(sentence.is_retried for sentence in text.sentences),
+            is_retried=any(sentence is not None and bool(sentence.first_try) for sentence in searched),
             is_split=text.is_split,
             detected=text.detected,
-            unknown=self.postprocessor.unknown_words(text),
+            unknown=list(dict.fromkeys(unknown)),
             milliseconds=buffer.milliseconds[row],
         )
 
     def best(self, sources: Sequence[Sequence[int]]) -> list[list[int]]:
         """Translate a batch of token ids, [START] … [END], to those of the best translations."""
-        longest = max(map(len, sources))
-        request = SearchRequest(sources, max_length(self.config, longest), self.config.decoding)
-        return [hypotheses[0].ids for hypotheses in self.seeded_engine().submit(request)()]
+        options = self.config.decoding
+        longest = max_length(options, self.config.model, max(map(len, sources)))
+        request = SearchRequest(sources, longest, options)
+        return [hypotheses[0].ids for hypotheses in self.seeded_engine(options).submit(request)()]
 
     @property
     def copies_unknown(self) -> bool:
         """Whether [UNK] is replaced by a source word, for which hypotheses need attention."""
         return self.config.tokenizer.kind == "words"
 
-    def seeded_engine(self, texts: Sequence[str] = ()) -> Engine:
+    def seeded_engine(self, options: DecodingConfig, texts: Sequence[str] = ()) -> Engine:
         """The engine; for sampling, with a seed that is a function of ``decoding.seed`` and the texts."""
-        if not self._is_sampled:
+        if not options.is_sampled:
             return self.engine
-        return self.engine.seeded(
-            zlib.crc32("\n".join(texts).encode(errors="replace"), self.config.decoding.seed)
-        )
+        return self.engine.seeded(zlib.crc32("\n".join(texts).encode(errors="replace"), options.seed))
 
 
 def uses_keras(name: EngineName, config: Config) -> bool:

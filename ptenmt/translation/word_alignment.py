@@ -8,12 +8,15 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from ptenmt.data.kept_parts import PLACEHOLDERS
 from ptenmt.tokenizers import SPECIAL_PIECES, UNK
 from ptenmt.tokenizers.words import word_pattern
 
 if TYPE_CHECKING:
     import numpy as np
 
+_PLACEHOLDERS_AS_MARKS = str.maketrans(dict.fromkeys(PLACEHOLDERS, "*"))
+"""For the pattern of words they are digits."""
 _SEARCH_WINDOW = 16
 """How many characters to skip at most to find a token: its spelling may differ from the text's."""
 
@@ -55,11 +58,11 @@ class WordAlignment:
 
 
 def words_of(text: str) -> list[str]:
-    """Split a text into words and punctuation marks, which joined give the text.
+    """Split a text into words, punctuation marks and placeholders, which joined give the text.
 
     White space belongs to the word after it; at the end of the text, to the last word.
     """
-    ends = [word.end() for word in word_pattern().finditer(text)]
+    ends = [word.end() for word in word_pattern().finditer(text.translate(_PLACEHOLDERS_AS_MARKS))]
     if not ends:
         return [text] if text else []
     return [text[begin:end] for begin, end in pairwise([0, *ends[:-1], len(text)])]

@@ -4,6 +4,7 @@ import gzip
 import random
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -87,8 +88,8 @@ def test_each_line_becomes_a_pair_with_its_score_or_is_counted(
     lines = mono.read_text(encoding="utf-8").splitlines()
     usable = [line for number, line in enumerate(lines) if number not in (5, 6, 525, 526)]
     translator = Translator.load(trained / "checkpoints" / "tiny")
-    options = {"length_penalty": 0.5, "beam_size": 2}
-    translations = translator.with_options(**options).translate(usable)
+    options = replace(translator.config.decoding, length_penalty=0.5, beam_size=2)
+    translations = translator.translate(usable, options)
 
     complete = [each for each in translations if each.is_complete]
     assert [row[:2] for row in rows] == [[" ".join(each.text.split()), each.source] for each in complete]
@@ -107,8 +108,10 @@ def test_each_line_becomes_a_pair_with_its_score_or_is_counted(
 
 def test_the_score_is_the_mean_log_probability_of_the_tokens(trained: Path) -> None:
     model = TrainedModel.load(trained / "checkpoints" / "tiny")
-    translator = Translator.load(model.run, engine="keras").with_options(length_penalty=0.3, beam_size=3)
-    for translation in translator.translate(["o gato come hoje .", "a ave", "o rei canta agora , não é ?"]):
+    translator = Translator.load(model.run, engine="keras")
+    options = replace(model.config.decoding, length_penalty=0.3, beam_size=3)
+    texts = ["o gato come hoje .", "a ave", "o rei canta agora , não é ?"]
+    for translation in translator.translate(texts, options):
         ((source,), _) = translator.encoder.sources([translation.source])
         logits = model.numpy_model.logits(np.array([source]), np.array([translation.ids[:-1]]))[0]
         logits[:, suppressed_ids(model.config.tokenizer)] = -np.inf

@@ -2,6 +2,7 @@
 
 import stat
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,9 @@ def talk(tiny: Translator, capsys: pytest.CaptureFixture[str]):
                 return line
             raise line
 
-        Session(Screen(), TranslationJob(translator=tiny, weights=""), read).run()
+        Session(
+            Screen(), TranslationJob(translator=tiny, options=tiny.config.decoding, weights=""), read
+        ).run()
         said = capsys.readouterr()
         return said.out.splitlines(), said.err.splitlines()
 
@@ -59,10 +62,11 @@ def test_quit_ends(talk) -> None:
 
 def test_several_translations_and_more_beams(talk, tiny: Translator) -> None:
     out, err = talk(":n 5", SENTENCE, ":n 1", ":beam 1", SENTENCE, ":beam")
-    best = tiny.with_options(num_hypotheses=5, beam_size=5).translate(SENTENCE)[0]
+    best = tiny.translate(SENTENCE, replace(tiny.config.decoding, num_hypotheses=5, beam_size=5))[0]
     texts = [best.text, *(other.text for other in best.alternatives)]
     assert [line.split(" ||| ")[:2] for line in out[:-1]] == [["0", text] for text in texts]
-    assert out[-1:] == [tiny.with_options(beam_size=1).translate(SENTENCE)[0].text]
+    greedy = replace(tiny.config.decoding, beam_size=1)
+    assert out[-1:] == [tiny.translate(SENTENCE, greedy)[0].text]
     assert [line for line in err if not line.endswith(" ms")] == [
         "translations: 5, beam size: 5",
         "translations: 1, beam size: 5",

@@ -8,6 +8,7 @@ import select
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -150,7 +151,7 @@ def test_raw_keeps_the_spacing_of_the_corpus(ptenmt, translations: list[Translat
 
 def test_json_has_an_object_a_line(ptenmt, tiny: Translator) -> None:
     answers = [json.loads(line) for line in ptenmt("translate", "--json", "--n-best", "2", stdin=TEXT).lines]
-    expected = tiny.with_options(num_hypotheses=2).translate(LINES)
+    expected = tiny.translate(LINES, replace(tiny.config.decoding, num_hypotheses=2))
     assert [list(answer) for answer in answers] == [KEYS] * len(LINES)
     for answer, translation in zip(answers, expected, strict=True):
         assert answer["source"] == translation.source
@@ -188,7 +189,7 @@ def test_n_best_are_lines_with_the_number_of_the_text_as_moses_writes_them(
 ) -> None:
     lines = ptenmt("translate", "--n-best", "5", *LINES).lines
     rows = [line.split(" ||| ") for line in lines]
-    first = tiny.with_options(beam_size=5, num_hypotheses=5).translate(LINES[0])[0]
+    first = tiny.translate(LINES[0], replace(tiny.config.decoding, beam_size=5, num_hypotheses=5))[0]
 
     texts = [first.text, *(other.text for other in first.alternatives)]
     assert [row[0] for row in rows[: len(texts) + 1]] == ["0"] * len(texts) + ["1"]
@@ -215,7 +216,7 @@ def test_n_best_are_lines_with_the_number_of_the_text_as_moses_writes_them(
 )
 def test_options_of_how_to_search(ptenmt, tiny: Translator, arguments: list[str], options: dict) -> None:
     answers = [json.loads(line) for line in ptenmt("translate", "--json", *arguments, *LINES).lines]
-    expected = tiny.with_options(**options).translate(LINES)
+    expected = tiny.translate(LINES, replace(tiny.config.decoding, **options))
     assert [answer["translation"] for answer in answers] == [each.text for each in expected]
     assert [answer["score"] for answer in answers] == pytest.approx([each.score for each in expected])
 
@@ -297,7 +298,7 @@ def test_the_keras_engine_translates_too(ptenmt, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(Translator, "from_trained_model", spy)
     answer = ptenmt("translate", "--engine", "keras", "--beam-size", "1", LINES[0])
     assert loaded[0].engine.identity == "keras"
-    assert answer.stdout == texts(loaded[0].with_options(beam_size=1).translate(LINES[0]))
+    assert answer.stdout == texts(loaded[0].translate(LINES[0]))
     assert answer.stderr == ""
 
 

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Collection, Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import pytest
@@ -74,7 +74,7 @@ def job(ptenmt, random_run: Path, tmp_path: Path):
 def whole(source: Path, random_run: Path) -> bytes:
     """The translation of all lines, made without interruption."""
     texts = source.read_text(encoding="utf-8").split("\n")[:-1]
-    translations = Translator.load(random_run).translate_iterable(texts, buffer_size=BUFFER)
+    translations = chain(*Translator.load(random_run).translate_buffers(texts, buffer_size=BUFFER))
     return "".join(f"{translation.text}\n" for translation in translations).encode()
 
 

@@ -1,5 +1,9 @@
 """Kept parts are found by general rules, masked and put back; a pair is masked alike on both sides."""
 
+import subprocess
+import sys
+from random import Random
+
 import pytest
 
 from ptenmt.data.kept_parts import PLACEHOLDERS, find_kept_parts, mask, mask_pair, unmask
@@ -66,9 +70,24 @@ def test_a_part_that_occurs_twice_has_one_placeholder() -> None:
     assert mask("<b>um</b> e <b>dois</b>") == ("❶um❷ e ❶dois❷", ["<b>", "</b>"])
 
 
-def test_more_than_ten_parts_leave_the_rest() -> None:
-    masked, kept = mask(" ".join(f"a{n}b" for n in range(12)))
-    assert (len(kept), masked.split()[-2:]) == (10, ["a10b", "a11b"])
+def test_more_than_ten_parts_leave_the_rest_and_placeholders_come_first() -> None:
+    text = " ".join([*(f"a{n}b" for n in range(11)), "❸"])
+    masked, kept = mask(text)
+    assert (kept[0], len(kept), masked.split()[-3:]) == ("❸", 10, ["a9b", "a10b", "❶"])
+    assert unmask(masked, kept) == text
+
+
+def test_any_text_is_restored() -> None:
+    random = Random(1)
+    signs = [*"ab 1.,:/-{}%$s#@", *PLACEHOLDERS, "😀", "\u200d", "\ufe0f", "http://", "12", "é"]
+    for _ in range(5_000):
+        text = "".join(random.choices(signs, k=random.randint(0, 30)))
+        assert unmask(*mask(text)) == text
+
+
+def test_importing_the_module_loads_no_numpy() -> None:
+    program = "import sys, ptenmt.data.kept_parts; sys.exit('numpy' in sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_a_pair_is_masked_where_both_sides_agree() -> None:

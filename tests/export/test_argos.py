@@ -11,7 +11,7 @@ import pytest
 import sentencepiece
 
 from ptenmt import Translator, export_model
-from ptenmt.config import DataConfig
+from ptenmt.config import DataConfig, DecodingConfig
 from ptenmt.data.text import TextPreparation
 from ptenmt.errors import ExportError, OutputError
 from ptenmt.export.argos import package_files, with_preparation
@@ -41,8 +41,8 @@ def test_argos_translates_as_ptenmt_does(plain_run: Run, installed: Path):
     converted = convert(trained.config.model, trained.weights, trained.tokenizers, "", "float32")
     engine = CTranslate2Engine(converted, trained.tokenizers, with_unknown=False)
     translator = Translator(engine, trained.tokenizers, trained.config)
-    same = translator.with_options(beam_size=4, length_penalty=0.2, max_length=30, safeguards=False)
-    expected = [translation.text for translation in same.translate(TEXTS)]
+    same = DecodingConfig(beam_size=4, length_penalty=0.2, max_length=30, safeguards=False)
+    expected = [translation.text for translation in translator.translate(TEXTS, same)]
     assert as_argos_does(installed, TEXTS, max_decoding_length=30) == expected
     assert len(set(expected)) == 3
 

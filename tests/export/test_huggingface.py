@@ -46,9 +46,9 @@ def translations(run: Run, texts: list[str], beams: int) -> list[str]:
     trained = TrainedModel.load(run)
     converted = convert(trained.config.model, trained.weights, trained.tokenizers, "", "float32")
     engine = CTranslate2Engine(converted, trained.tokenizers, with_unknown=False, threads=1)
-    options = {"beam_size": beams, "max_length": 30, "split_sentences": False, "safeguards": False}
-    translator = Translator(engine, trained.tokenizers, trained.config).with_options(**options)
-    return [each.raw for each in translator.translate(texts)]
+    translator = Translator(engine, trained.tokenizers, trained.config)
+    plain = replace(trained.config.decoding, split_sentences=False, safeguards=False)
+    return [each.raw for each in translator.translate(texts, replace(plain, beam_size=beams, max_length=30))]
 
 
 def test_its_tokenizer_gives_the_runs_ids(tied: Run, tmp_path: Path):

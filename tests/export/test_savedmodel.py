@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from ptenmt.errors import ExportError, OutputError
 from ptenmt.export.packaging import Format
 from ptenmt.export.savedmodel import _graph_tokenizer
 from ptenmt.runs import Run
+from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import END, START, encode_framed
 from ptenmt.translation.batching import max_length
 from ptenmt.translation.engine import SearchRequest
@@ -75,16 +77,15 @@ def outputs_elsewhere(folder: Path, *calls: tuple[str, Sequence[str]]) -> list[O
 
 def check_equal_to_keras(outputs: Outputs, run: Run, texts: Sequence[str]) -> None:
     """Compare with greedy search of the Keras engine on the same texts, without any preparation."""
-    translator = Translator.load(run, engine="keras").with_options(beam_size=1)
+    translator, options = Translator.load(run, engine="keras"), replace(run.config().decoding, beam_size=1)
+    model = translator.config.model
     pair, longest = translator.tokenizers, run.config().model.max_positions
     sources, _ = encode_framed(pair.source, texts, longest)
     rows = [row for row, ids in enumerate(sources) if len(ids) > 2]
     assert len(rows) > len(texts) / 2
-    for limit in {max_length(translator.config, len(sources[row])) for row in rows}:
-        together = [row for row in rows if max_length(translator.config, len(sources[row])) == limit]
-        wait = translator.engine.submit(
-            SearchRequest([sources[row] for row in together], limit, translator.config.decoding)
-        )
+    for limit in {max_length(options, model, len(sources[row])) for row in rows}:
+        together = [row for row in rows if max_length(options, model, len(sources[row])) == limit]
+        wait = translator.engine.submit(SearchRequest([sources[row] for row in together], limit, options))
         for row, (expected,) in zip(together, wait(), strict=True):
             assert outputs["translation"][row] == pair.target.decode([expected.ids])[0]
             assert outputs["score"][row] == pytest.approx(expected.score, rel=1e-4)
@@ -163,7 +164,8 @@ def test_two_sentencepiece_models_do_not_mix(make_run: Callable[..., Run], tmp_p
 
 @pytest.mark.slow  # the same SavedModel
 def test_attention_is_the_keras_models(outputs: dict[str, Outputs], plain_run: Run):
-    translator = Translator.load(plain_run, engine="keras").with_options(beam_size=1)
+    greedy = replace(plain_run.config().decoding, beam_size=1)
+    translator = Translator.from_trained_model(TrainedModel.load(plain_run), "keras", greedy)
     found = {name: value[0] for name, value in outputs["attention"].items()}
     assert found["translation"] == outputs["translations"]["translation"][0]
     pair = translator.tokenizers

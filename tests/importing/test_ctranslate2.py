@@ -6,6 +6,7 @@ import shutil
 import struct
 import zipfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import sentencepiece
 from random_models import random_model, weights_of
 
 from ptenmt import export_model
-from ptenmt.config import AugmentConfig, Config, DataConfig, ModelConfig, TokenizerConfig
+from ptenmt.config import AugmentConfig, Config, DataConfig, DecodingConfig, ModelConfig, TokenizerConfig
 from ptenmt.data.augmentation import tokenizer_symbols
 from ptenmt.errors import ModelImportError
 from ptenmt.importing.run import import_model
@@ -39,7 +40,9 @@ SIZES: dict[str, Any] = {"d_model": 16, "num_heads": 2, "d_ff": 24, "max_positio
 
 def translations(run: Path | Run) -> list[str]:
     options = {"max_length": 12, "beam_size": 3, "safeguards": False}
-    return [each.raw for each in Translator.load(run, threads=1).with_options(**options).translate(TEXTS)]
+    translator = Translator.load(run, threads=1)
+    decoding = replace(translator.config.decoding, **options)
+    return [each.raw for each in translator.translate(TEXTS, decoding)]
 
 
 def write_run(folder: Path, config: Config, pair: TokenizerPair) -> Run:
@@ -113,9 +116,8 @@ def test_a_run_of_our_own_translates_as_before_with_safeguards(form: Any, tmp_pa
     exported = export_model(run, format=form, output=tmp_path / "export")
     again = import_model(exported.path, tmp_path / "again")
     texts = ["Vi 12 gatos.", "O gato não vê 1.234 cães."]
-    found, expected = (
-        Translator.load(each, threads=1).with_options(max_length=12).translate(texts) for each in (again, run)
-    )
+    short = DecodingConfig(max_length=12)
+    found, expected = (Translator.load(each, threads=1).translate(texts, short) for each in (again, run))
     assert [each.text for each in found] == [each.text for each in expected]
     assert again.exported_facts() == run.exported_facts()
     assert again.record().licence == "Apache-2.0"  # the demo corpus'

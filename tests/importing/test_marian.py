@@ -5,7 +5,7 @@ import re
 import shutil
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -172,7 +172,8 @@ def test_a_model_of_hugging_faces_gives_the_same_logits_and_translations(tmp_pat
     comparison = Comparison.of(run)
     comparison.check_everything()
     assert len({tuple(ids) for ids in comparison.found[4]}) > 2
-    translations = Translator.load(run).with_options(split_sentences=False).translate(comparison.texts)
+    whole = replace(run.config().decoding, split_sentences=False)
+    translations = Translator.load(run).translate(comparison.texts, whole)
     assert len(translations) == len(comparison.texts)
 
 
@@ -252,9 +253,9 @@ def test_exports_keep_the_tag(form: Format, tmp_path: Path):
     ids = [TrainedModel.load(each).tokenizers.source.encode(["Ba di."]) for each in (run, again)]
     assert ids[0] == ids[1]
     texts = Comparison.of(import_model(MODEL, tmp_path / "plain")).texts
+    plain = replace(run.config().decoding, safeguards=False)
     found, expected = (
-        [each.raw for each in Translator.load(one).with_options(safeguards=False).translate(texts)]
-        for one in (again, run)
+        [each.raw for each in Translator.load(one).translate(texts, plain)] for one in (again, run)
     )
     assert found == expected
     with pytest.raises(ExportError, match="puts no tag before a source, and this run needs >>por<<"):

@@ -21,8 +21,13 @@ from ptenmt.server.service import Service
 from ptenmt.tokenizers import END, START, TokenizerPair, build_tokenizers
 from ptenmt.translation import Translator
 from ptenmt.translation.confidence import Calibration
-from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
-from ptenmt.translation.safeguards.glossary import Glossary
+from ptenmt.translation.engine import (
+    Hypothesis,
+    PendingHypotheses,
+    SearchRequest,
+    attention_by_prefixes,
+)
+from ptenmt.translation.glossary import Glossary
 
 _SMALL = (
     "o gato bebe leite . a mãe não tem tempo , e o cão ? já fez quê - queixou - se ! "
@@ -94,6 +99,9 @@ class CapitalsEngine:
             ]
 
         return wait
+
+    def attention(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> Any:
+        return attention_by_prefixes(self, sources, targets)
 
     def score(self, _sources: Any, targets: Sequence[Sequence[int]]) -> Any:
         return lambda: [[-0.25] * (len(ids) - 1) for ids in targets]

@@ -8,7 +8,7 @@ import pytest
 import requests
 
 from ptenmt.server.limits import Keys, add_key
-from ptenmt.translation.safeguards.glossary import Glossary
+from ptenmt.translation.glossary import Glossary
 
 TEXT = "o gato não tem tempo nenhum"
 

@@ -9,7 +9,7 @@ from libretranslatepy import LibreTranslateAPI
 
 from ptenmt.documents import FORMATS
 from ptenmt.translation.confidence import Calibration
-from ptenmt.translation.safeguards.glossary import Glossary
+from ptenmt.translation.glossary import Glossary
 
 HTML = (
     '<p class="a" title="olá">o gato <b>bebe</b>&nbsp;leite</p><script>var gato = "<p>gato</p>";</script>'

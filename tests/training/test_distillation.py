@@ -197,7 +197,9 @@ def test_the_best_of_each_file_are_kept(tmp_path: Path) -> None:
 
 def teacher_of(run: TrainedRun, beam_size: int) -> Teacher:
     changes = {"beam_size": beam_size, "num_hypotheses": beam_size}
-    return Teacher(TrainedModel.load(run.path), Translator.load(run.path).with_options(**changes))
+    trained = TrainedModel.load(run.path)
+    options = replace(trained.config.decoding, **changes)
+    return Teacher(trained, Translator.from_trained_model(trained, options=options))
 
 
 @pytest.fixture

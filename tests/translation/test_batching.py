@@ -1,11 +1,12 @@
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from ptenmt.config import Config, DecodingConfig, ModelConfig
+from ptenmt.config import DecodingConfig, ModelConfig
 from ptenmt.tokenizers import END, START
-from ptenmt.translation.batching import BatchQueue, Buffer, read_buffers
+from ptenmt.translation.batching import BatchQueue, Buffer, SearchedSentence, read_buffers
 from ptenmt.translation.engine import (
     BATCH_SENTENCES,
     BATCH_TOKENS,
@@ -13,9 +14,7 @@ from ptenmt.translation.engine import (
     PendingHypotheses,
     SearchRequest,
 )
-from ptenmt.translation.sentence import BLANK, Search, SegmentedText, Sentence
-
-USUAL = Search(DecodingConfig())
+from ptenmt.translation.sentence import SegmentedText, Sentence
 
 
 class Echo:
@@ -40,34 +39,24 @@ class Echo:
         return wait
 
 
-def sentence(text: str, row: int = 0, number: int = 0, **options: Any) -> Sentence:
-    given: dict[str, Any] = {"search": USUAL, "row": row, "number": number} | options
-    made = Sentence(original=text, ids=[START, *[4] * len(text), END], **given)
-    if not text:
-        made.leave()
-    return made
+def sentence(text: str, target_prefix: Sequence[int] = ()) -> Sentence:
+    ids = [START, *[4] * len(text), END] if text else ()
+    return Sentence(original=text, ids=ids, target_prefix=target_prefix)
 
 
 def segment(texts: Sequence[str]) -> list[SegmentedText]:
-    return [SegmentedText([sentence(text, row)]) for row, text in enumerate(texts)]
+    return [SegmentedText([sentence(text)]) for text in texts]
 
 
 def run(
     engine: Any,
     buffer: Buffer,
-    review: Callable[[Sequence[Sentence]], list[Sentence]] = list,
+    review: Callable[[Sequence[SearchedSentence]], list[SearchedSentence]] = list,
     options: DecodingConfig = DecodingConfig(),  # noqa: B008 — frozen
 ) -> list[list[int]]:
     """The rows that are complete with each batch."""
-
-    def reviewed(sentences: Sequence[Sentence]) -> list[Sentence]:
-        accepted = review(sentences)
-        for one in accepted:
-            one.is_done = bool(one.hypotheses)
-        return accepted
-
-    config = Config(decoding=options, model=ModelConfig(max_positions=10_000))
-    queue = BatchQueue(lambda _texts: engine, config, reviewed)
+    model = ModelConfig(max_positions=10_000)
+    queue = BatchQueue(lambda _texts: engine, options, model, review)
     return [rows for _, rows in queue.translate([buffer])]
 
 
@@ -143,36 +132,52 @@ def test_no_more_batches_are_pending_than_the_engine_wants(max_pending: int):
     assert engine.most == max_pending + 1
     assert engine.num_pending == 0
     assert sum(len(request.sources) for request in engine.requests) == 1000
-    for text in buffer.segmented:
-        assert [one.hypotheses[0].ids for one in text.sentences] == [one.ids for one in text.sentences]
+    for row, text in enumerate(buffer.segmented):
+        assert buffer.searched[row, 0].hypotheses[0].ids == text.sentences[0].ids
     assert all(milliseconds >= 0 for milliseconds in buffer.milliseconds)
 
 
 def test_a_text_is_complete_with_its_last_sentence():
-    parts = [sentence("x"), sentence("", number=1), sentence("y" * 30, number=2)]
-    buffer = Buffer(["x  y"], [SegmentedText(parts)])
+    buffer = Buffer(["x  y"], [SegmentedText([sentence("x"), sentence(""), sentence("y" * 30)])])
     assert run(Echo(), buffer) == [[], [], [0]]
-    assert buffer.segmented[0].sentences[1].hypotheses == [BLANK]
+    assert sorted(buffer.searched) == [(0, 0), (0, 2)]
 
 
 def test_each_sentence_has_its_own_target_prefix():
     engine = Echo()
-    parts = [sentence("x", target_prefix=(7, 8)), sentence("y", number=1)]
-    run(engine, Buffer(["x y"], [SegmentedText(parts)]))
+    run(engine, Buffer(["x y"], [SegmentedText([sentence("x", (7, 8)), sentence("y")])]))
     run(engine, Buffer(["x"], segment(["x"])))
     assert [request.target_prefixes for request in engine.requests] == [[(7, 8)], (), ()]
 
 
 def test_what_the_review_returns_without_hypotheses_is_searched_once_more():
-    better = sentence("?!", row=1, search=USUAL._replace(with_attention=True))
+    again = DecodingConfig(no_repeat_ngram=2)
 
-    def review(sentences: Sequence[Sentence]) -> list[Sentence]:
-        return [better if one.original == "?" else one for one in sentences]
+    def review(batch: Sequence[SearchedSentence]) -> list[SearchedSentence]:
+        return [
+            replace(one, options=again, max_length=9, hypotheses=(), first_try=one.hypotheses)
+            if one.sentence.original == "?" and not one.first_try
+            else one
+            for one in batch
+        ]
 
     engine = Echo()
     buffer = Buffer(["a", "?", "b"], segment(["a", "?", "b"]))
-    assert run(engine, buffer, review=review) == [[], [0, 2], [1]]
-    asked = [(len(request.sources), request.with_attention) for request in engine.requests]
-    assert asked == [(3, False), (1, True)]
-    (retried,) = buffer.segmented[1].sentences
-    assert (retried.original, retried.hypotheses[0].ids) == ("?!", better.ids)
+    assert run(engine, buffer, review) == [[], [0, 2], [1]]
+    asked = [(len(request.sources), request.options, request.max_length) for request in engine.requests]
+    assert asked == [(3, DecodingConfig(), DecodingConfig().max_length_for(3)), (1, again, 9)]
+    assert buffer.searched[1, 0].first_try == buffer.searched[1, 0].hypotheses
+
+
+@pytest.mark.parametrize("max_pending", [0, 3])
+def test_what_is_searched_once_more_shares_full_batches(max_pending: int):
+    def review(batch: Sequence[SearchedSentence]) -> list[SearchedSentence]:
+        return [
+            one if one.first_try else replace(one, hypotheses=(), first_try=one.hypotheses) for one in batch
+        ]
+
+    engine, num_sentences = Echo(max_pending), 5 * BATCH_SENTENCES
+    buffer = Buffer(["xx"] * num_sentences, segment(["xx"] * num_sentences))
+    rows = [row for of_batch in run(engine, buffer, review) for row in of_batch]
+    assert sorted(rows) == list(range(num_sentences))
+    assert [len(request.sources) for request in engine.requests] == [BATCH_SENTENCES] * 10

@@ -3,6 +3,7 @@
 import json
 import math
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -95,9 +96,9 @@ def test_what_the_model_did_not_generate_has_no_probability(fast: Translator) ->
 
 
 def test_a_translation_cut_off_is_scored_with_its_end(fast: Translator) -> None:
-    short = fast.with_options(max_length=2)
-    (found,) = short.translate("bala dico galo hime kilo")
+    short = replace(fast.config.decoding, max_length=2)
+    (found,) = fast.translate("bala dico galo hime kilo", short)
     assert not found.is_complete
-    ((sentence,),) = scored_sentences(short, [found])
+    ((sentence,),) = scored_sentences(fast, [found])
     assert sentence.target == [*found.ids, END]
     assert sentence.log_probs[-1] < math.log(0.5)

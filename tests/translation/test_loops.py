@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from scripted import TextEngine
 
-from ptenmt.config import Config, DataConfig, TokenizerConfig
+from ptenmt.config import Config, DataConfig, DecodingConfig, TokenizerConfig
 from ptenmt.data.readers import demo_pairs
 from ptenmt.tokenizers import build_tokenizers
 from ptenmt.translation import Translator
@@ -98,13 +98,13 @@ def test_a_truncated_translation_without_a_loop_may_repeat_bigrams(make) -> None
 
 
 def test_a_length_limit_of_the_user_is_no_fault(make) -> None:
-    translator = make(GOOD * 9, "wrong").with_options(max_length=4)
-    (translation,) = translator.translate("O gato.")
+    (translation,) = make(GOOD * 9, "wrong").translate("O gato.", DecodingConfig(max_length=4))
     assert (translation.is_complete, translation.is_retried) == (False, False)
 
 
 def test_without_safeguards_nothing_is_translated_again(make) -> None:
-    (translation,) = make("tem tem tem tem", GOOD).with_options(safeguards=False).translate("O gato.")
+    plain = DecodingConfig(safeguards=False)
+    (translation,) = make("tem tem tem tem", GOOD).translate("O gato.", plain)
     assert (translation.text, translation.is_retried) == ("tem tem tem tem", False)
 
 

@@ -84,16 +84,16 @@ def _attention(
         ConfigError: The text is not a single sentence.
         Refusal: It, or its translation, is too long.
     """
-    translator, text, translation = models.translator(direction), body.q, body.translation
-    source = translator.encoder.single_sentence(text).sentences[0].ids
+    translator = models.translator(direction, split_sentences=False, safeguards=False)
+    text, translation = body.q, body.translation
+    source = list(translator.encoder.single_sentence(text).sentences[0].ids)
     if translation is None:
-        best = translator.with_options(split_sentences=False, safeguards=False).translate(text)[0]
+        best = translator.translate(text)[0]
         translation, target = best.text, best.ids
     else:
         target = translator.encoder.targets([translation])[0][0]
     target = target[:-1] if target[-1] == END else target  # the decoder is never fed [END]
-    most = service.limits.attention_tokens
-    if (longest := max(len(source), len(target))) > most:
+    if (longest := max(len(source), len(target))) > (most := service.limits.attention_tokens):
         raise Refusal(
             f"the sentence has {longest} tokens; attention is returned for sentences of at most {most}"
         )

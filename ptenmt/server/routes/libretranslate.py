@@ -29,8 +29,8 @@ from ptenmt.server.service import (
     read_upload,
 )
 from ptenmt.translation import Translation
+from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.markup import Fragment, text_of
-from ptenmt.translation.safeguards.glossary import Glossary
 
 DOWNLOAD_SECONDS = 20 * 60
 MAX_DOWNLOAD_BYTES = 64_000_000

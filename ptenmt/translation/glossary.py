@@ -3,10 +3,10 @@
 import csv
 import hashlib
 import json
+import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from operator import contains
 from pathlib import Path
 from typing import Self
@@ -14,36 +14,20 @@ from typing import Self
 from ptenmt.data.readers import read_lines
 from ptenmt.errors import DataError
 from ptenmt.tokenizers.words import word_pattern
-from ptenmt.translation.safeguards.protocol import Safeguard
-from ptenmt.translation.sentence import Sentence
-from ptenmt.translation.spans import Span
 
 _HINT = "every line holds a term and its translation, separated by a tab"
-_PLURALS = (
-    ("", "s"),
-    ("", "es"),
-    ("m", "ns"),
-    ("ão", "ões"),
-    ("ão", "ães"),
-    ("ês", "eses"),
-    ("al", "ais"),
-    ("el", "eis"),
-    ("el", "éis"),
-    ("ol", "óis"),
-    ("ul", "uis"),
-    ("il", "is"),
-    ("il", "eis"),
-    ("y", "ies"),
-)
-"""Endings of singular and plural, of Portuguese and English."""
+_PLURALS = (("", "s"), ("", "es"), ("y", "ies"))
+"""Endings of singular and plural of many languages; other forms are terms of their own."""
+_NUMBER = re.compile(r"\d+(?:[.,:/]\d+)+")
+"""A number of several words, such as 42,5 or 10:30, which no term cuts."""
 
 
 class Glossary:
     """Terms of the source language with their translations.
 
-    A term is found in any case and in the plural, and never inside another word. Its translation is given as
-    it is written here, or, if it is all lower case, with the capitals of a text in capitals or of the first
-    word; if both are equal, the term is not translated.
+    A term is found in any case and in the plural, never inside another word or a number. Its translation is
+    given as it is written here, or, if it is all lower case, with the capitals of a text in capitals, of a
+    text in Title Case or of the first word; if both are equal, the term is not translated.
     """
 
     def __init__(self, terms: Mapping[str, str]) -> None:
@@ -102,41 +86,16 @@ class Glossary:
         """Where the terms in a sentence begin and end, the longest at each place, and their translations."""
         words = list(word_pattern().finditer(sentence))
         folded = [_folded(word[0]) for word in words]
+        numbers = [number.span() for number in _NUMBER.finditer(sentence)]
         end = 0
         for place, word in enumerate(folded):
             for forms, translation in self._by_first_word.get(word, ()) if place >= end else ():
                 if len(forms) <= len(words) - place and all(map(contains, forms, folded[place:])):
-                    end = place + len(forms)
-                    yield (words[place].start(), words[end - 1].end()), translation
+                    begin, stop = words[place].start(), words[place + len(forms) - 1].end()
+                    if not any(first < begin < last or first < stop < last for first, last in numbers):
+                        end = place + len(forms)
+                        yield (begin, stop), translation
                     break
-
-
-class Terms(Safeguard):
-    """Finds the terms of a glossary."""
-
-    def __init__(self, glossary: Glossary) -> None:
-        self._glossary = glossary
-
-    def before(self, sentence: Sentence) -> None:
-        """Give a sentence a span for each term, which may contain a number but cuts no entity."""
-        terms: list[Span] = []
-        entities = {(span.begin, span.end): span for span in sentence.spans}
-        for place, target in self._glossary.find(sentence.original):
-            term = Span(
-                *place, "term", sentence.original[slice(*place)], target, is_term=True, is_placed=True
-            )
-            number = entities.get(place)
-            if number is not None and number.kind == "number":
-                # A number that is left to the model cannot become anything else.
-                is_kept = number.source != term.source or target in (term.source, number.target)
-                source = number.source if is_kept else ""
-                entities[place] = replace(number, source=source, target=target, is_term=True)
-            elif (number is None or number.kind == "unknown") and not term.overlaps(
-                span for span in sentence.spans if not term.contains(span)
-            ):
-                terms.append(term)
-        kept = [span for span in entities.values() if not span.overlaps(terms)]
-        sentence.spans = tuple(sorted([*kept, *terms], key=lambda span: span.begin))
 
 
 def _is_mark(sign: str) -> bool:
