@@ -41,6 +41,10 @@ MAX_REPEATS = 4
 
 WORD = re.compile(r"[^\W\d_]+")
 CURRENCY = re.compile(r"[$€£¥]")
+NUM_MADE_UP_NAMES = 600
+"""Of each kind; about half of them can be read aloud."""
+VOWELS = "aeiouyáâãéêíóôõúü"
+THREE_VOWELS_OR_CONSONANTS = re.compile(rf"[{VOWELS}]{{3}}|[^{VOWELS}]{{3}}", re.IGNORECASE)
 
 PAIRS = {
     "tatoeba": "CC BY 2.0 FR",
@@ -281,12 +285,29 @@ def without_repeats(rows: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
 
 
 def name_groups() -> list[tuple[str, ...]]:
-    """First names of men and of women, and towns, of the grammar of quantities; each group ends blank."""
-    grammar, rows = Grammar(), []
+    """First names of men and of women, and towns, of the grammar of quantities; each group ends blank.
+
+    For each there are made-up ones, of the beginning of one name and the end of another, so that the model
+    learns to copy names that it never read.
+    """
+    grammar, rows, chooser = Grammar(), [], random.Random(5)
     for group in ("homem", "mulher", "cidade"):
-        names = {str(row.portuguese[0]) for row in grammar.rows(group, "PT", held_out=False)}
-        rows += [*((name,) for name in sorted(names) if name.isalpha()), ("",)]
+        names = sorted({str(row.portuguese[0]) for row in grammar.rows(group, "PT", held_out=False)})
+        names = [name for name in names if name.isalpha()]
+        made_up = {
+            chooser.choice(names)[: chooser.randint(2, 5)] + chooser.choice(names)[-chooser.randint(3, 5) :]
+            for _ in range(NUM_MADE_UP_NAMES)
+        }
+        fitting = [name for name in made_up if name.istitle() and not THREE_VOWELS_OR_CONSONANTS.search(name)]
+        rows += [(name,) for name in sorted({*names, *fitting} - held_out_names())] + [("",)]
     return rows
+
+
+def held_out_names() -> set[str]:
+    """The names of the acceptance set for names."""
+    file = Path(__file__).parents[1] / "benchmarks" / "acceptance_names.tsv"
+    rows = [line.split("\t") for line in file.read_text(encoding="utf-8").splitlines()]
+    return {word for row in rows for word in WORD.findall(row[2])}
 
 
 def main() -> None:
