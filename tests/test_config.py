@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from ptenmt.config import Config, CorpusFile, DataConfig, ModelConfig, TokenizerConfig, TrainingConfig
+from ptenmt.config import (
+    Config,
+    CorpusFile,
+    DataConfig,
+    ModelConfig,
+    TokenizerConfig,
+    TrainingConfig,
+)
 from ptenmt.config.loading import (
     build_config,
     config_folders,
@@ -16,6 +23,7 @@ from ptenmt.config.loading import (
     load_config,
     without_paths,
 )
+from ptenmt.config.schema import FilterConfig
 from ptenmt.errors import ConfigError
 from ptenmt.runs import Run
 
@@ -202,6 +210,15 @@ def test_an_override_that_cannot_be_used(write, override: str, expected: str) ->
     with pytest.raises(ConfigError) as caught:
         load_config(file, [override])
     assert expected in caught.value.message
+
+
+def test_removed_options_are_ignored_with_one_warning(write, caplog: pytest.LogCaptureFixture) -> None:
+    filters = "{max_words: 9, same_urls: true, same_numbers: true}"
+    config = load_config(write(f"data: {{path: a.tsv, filters: {filters}}}\n"))
+    assert config.data.filters == FilterConfig(max_words=9)
+    (record,) = caplog.records
+    assert "no longer an option" in record.message
+    assert "data.filters.same_numbers, " in record.message
 
 
 def test_paths_become_absolute(write, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -349,7 +349,6 @@ def test_each_file_has_a_report_that_the_cache_keeps(tmp_path: Path) -> None:
             "over 2 words": [("e e e", "E")],
             "duplicates": [("c", "C")],
         }
-        assert one.unescaped.examples == [("a b", "A &amp; B")]
         assert one.removed["over 2 words"].examples == [("a b", "A & B")]
         assert (corpus.removed["over 2 words"], corpus.removed["empty"]) == (2, 1)
 
