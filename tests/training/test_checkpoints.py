@@ -35,6 +35,7 @@ NUMBERS += [
     "loss_scale",
     "scaled_steps",
 ]
+EARLIER = Path(__file__).with_name("earlier_version")
 DATA, INDEX = "ckpt-3.data-00000-of-00001", "ckpt-3.index"
 
 
@@ -118,6 +119,26 @@ def test_every_variable_comes_back(reader: Saved, three: list[dict[str, np.ndarr
     assert len(reader.state.optimizer.variables) == 1 + 2 * len(reader.model.trainable_variables)
     shapes = tf.train.load_checkpoint(str(path)).get_variable_to_shape_map()
     assert len(shapes) == len(reader.variables) + 2, "and TensorFlow's own object graph and counter"
+
+
+def test_a_checkpoint_of_an_earlier_version_is_restored(tmp_path: Path):
+    """It was written when the keys were found by reflection; every weight is 0.25, every average 0.5."""
+    shutil.copytree(EARLIER, tmp_path / "run")
+    small = ModelConfig(num_layers=1, d_model=2, num_heads=1, d_ff=2, max_positions=4)
+    model = Transformer(small, 5, 5)
+    state = TrainingState(model, Adam(model.trainable_variables, OptimizerConfig(ema=0.9)))
+    Checkpoints(state.trackable(), Run(tmp_path / "run"), keep=5).restore(pytest.fail)
+    assert [float(getattr(state, name)) for name in NUMBERS] == [*range(1, 16)]
+    assert {float(weight.numpy().flat[0]) for weight in model.trainable_variables} == {0.25}
+    assert {float(average.numpy().flat[0]) for average in state.optimizer.averages.values()} == {0.5}
+    assert state.of_epoch.means() == state.since_curve_point.means() == (1.0, 1.0)
+    assert state.costs()["seconds"] == dict.fromkeys(("data", "step", "validation", "saving"), 0.5)
+    moments = {
+        name: float(value.numpy().flat[0])
+        for name, value in state.optimizer.variables.items()
+        if value.shape.rank
+    }
+    assert (int(state.optimizer.variables["count"]), set(moments.values())) == (3, {0.75})
 
 
 def test_every_weight_comes_back_without_the_rest(
