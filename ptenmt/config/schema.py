@@ -403,9 +403,9 @@ class TokenizerConfig(Section, name="tokenizer"):
     training_sentences: int = _option(200_000, least=1)
     """Maximum number of sentences that SentencePiece is trained on, evenly spaced over the pairs."""
     sampling: float = _option(0.0, least=0, most=1)
-    """Subword regularization: sample another segmentation of the training sentences in every epoch (kind
-    ``sentencepiece``). ``unigram``: alpha, the lower the more random, 0.1 to 0.5 is usual; ``bpe``:
-    BPE-dropout, 0.1 is usual. 0: off."""
+    """Subword regularization: sample another segmentation of the training sentences in every epoch, with this
+    alpha: the lower the more random, 0.1 to 0.5 is usual (kind ``sentencepiece``, algorithm ``unigram``). 0:
+    off."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
