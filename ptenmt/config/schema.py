@@ -276,9 +276,6 @@ class DataConfig(Section, name="data"):
     """Context window: how many words the next one is predicted from (task ``next-word``)."""
     stride: int = _option(1, least=1)
     """Words between the starts of two training windows (task ``next-word``)."""
-    short_windows: bool = False
-    """Shorten every training window to a random number of its last words, resampled every epoch, so that
-    the model learns to predict from short contexts too (task ``next-word``)."""
     cache_dir: str | None = _storage()
     """Where prepared text, vocabularies and token ids are cached for the next training on the same pairs; by
     default ``tokens`` in the user's cache folder (Linux: ``~/.cache/ptenmt/tokens``)."""
@@ -376,8 +373,6 @@ class TokenizerConfig(Section, name="tokenizer"):
     """The published tokenizer's folder, if it is already on this machine (kind ``wordpiece``)."""
     url: str = _resumable(TOKENIZER_URL)
     """Where the published tokenizer is downloaded from (kind ``wordpiece``)."""
-    sha256: str | None = _resumable(None)
-    """The checksum that the downloaded tokenizer must have (kind ``wordpiece``)."""
     vocabulary_size: int = _option(8000, least=8)
     """Maximum vocabulary size, special tokens included (not ``wordpiece``)."""
     shared: bool = False
@@ -858,7 +853,7 @@ class Config:
         require(window <= longest, f"data.window={window} must be at most model.max_positions={longest}")
 
 
-_WINDOWS = ("characters", "window", "stride", "short_windows")
+_WINDOWS = ("characters", "window", "stride")
 _SPLITTING = ("validation", "test", "validation_pairs", "test_pairs", "hold_out")
 _FILTERING = ("limit", "filters")
 _MIXING = ("stages", "reverse", "augment")

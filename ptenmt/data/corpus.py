@@ -63,7 +63,7 @@ def fetch_sources(config: Config, on_progress: OnDownload | None = None) -> Toke
     """
     options = config.tokenizer
     if options.kind == "wordpiece":
-        folder = published_tokenizer(options.url, options.path, options.sha256, on_progress)
+        folder = published_tokenizer(options.url, options.path, on_progress)
         options = replace(options, path=str(folder))
     fetch_data(config.data, on_progress)
     return options

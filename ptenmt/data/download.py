@@ -235,13 +235,11 @@ def unpack_zip(archive: Path, folder: Path, limit: int = _MAX_UNPACKED_BYTES) ->
         ) from error
 
 
-def published_tokenizer(
-    url: str, path: str | None, sha256: str | None = None, on_progress: OnDownload | None = None
-) -> Path:
+def published_tokenizer(url: str, path: str | None, on_progress: OnDownload | None = None) -> Path:
     """Find or download the published tokenizer: the folder with ``assets/``, where the vocabularies are.
 
-    It is ``path``, or a folder of the user's cache, filled from the zip archive at ``url``, which must have
-    the checksum ``sha256`` if one is given.
+    It is ``path``, or a folder of the user's cache, filled from the zip archive at ``url``. The vocabularies
+    are verified when they are read.
 
     Raises:
         TokenizerError: ``path`` contains no tokenizer.
@@ -265,7 +263,7 @@ def published_tokenizer(
         if tokenizer := _tokenizer_below(folder):  # another process has fetched it meanwhile
             return tokenizer
         urls = dict.fromkeys((url, url.replace(_BUCKET, _HOST_OF_BUCKET), WEB_ARCHIVE + url))
-        sources = [partial(_fetch_tokenizer, each, folder, sha256, on_progress) for each in urls]
+        sources = [partial(_fetch_tokenizer, each, folder, on_progress) for each in urls]
         return first_success(sources, "tokenizer.url")
 
 
@@ -275,9 +273,9 @@ def _tokenizer_below(folder: Path) -> Path | None:
     return vocabularies[0].parents[1] if vocabularies else None
 
 
-def _fetch_tokenizer(url: str, folder: Path, sha256: str | None, on_progress: OnDownload | None) -> Path:
+def _fetch_tokenizer(url: str, folder: Path, on_progress: OnDownload | None) -> Path:
     archive = folder.with_name(f"{folder.name}.zip")
-    fetch(url, archive, sha256=sha256, on_progress=on_progress)
+    fetch(url, archive, sha256=None, on_progress=on_progress)
     try:
         unpack_zip(archive, folder)
         if tokenizer := _tokenizer_below(folder):
