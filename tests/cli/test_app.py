@@ -33,7 +33,8 @@ def test_help_names_every_command(ptenmt) -> None:
     text = plain(ptenmt("--help").stdout)
     for command in [*COMMANDS, "inspect"]:
         assert re.search(rf"^│ {command} +\w", text, re.MULTILINE), command
-    assert "Start with: ptenmt train --config demo.yaml" in text
+    assert 'Start with: ptenmt translate "' in text
+    assert text.index("─ Basics ─") < text.index("│ translate ") < text.index("─ More data ─")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
