@@ -180,10 +180,7 @@ RunsToServe = Annotated[
 RunOfReverse = Annotated[str, _own_run(help=f"A run of the reverse direction: {_WHICH}.")]
 RunToDraw = Annotated[str | None, _own_run(help="Draw this run's own.")]
 RunToDescribe = Annotated[str | None, _own_run(help="The run to describe.")]
-Teachers = Annotated[
-    list[str],
-    run_option("--teacher", help=f"A run to learn from: {_WHICH}; may be given several times."),
-]
+Teacher = Annotated[str, run_option("--teacher", help=f"The run to learn from: {_WHICH}.")]
 InitFrom = Annotated[
     str | None,
     run_option(
