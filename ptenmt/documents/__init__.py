@@ -14,7 +14,6 @@ from ptenmt.documents.html import Html
 from ptenmt.documents.markdown import markdown
 from ptenmt.documents.office import epub, office_document, open_document_text
 from ptenmt.documents.strings import (
-    WithAccelerators,
     Xliff,
     gettext_messages,
     json_strings,
@@ -37,10 +36,10 @@ _TEXT_FORMATS: dict[str, Callable[[str], Parsed]] = {
 }
 _FORMATS_WITH_LANGUAGES: dict[str, Callable[..., Parsed]] = {
     ".html": Html,
-    ".po": partial(WithAccelerators, gettext_messages),
-    ".pot": partial(WithAccelerators, gettext_messages),
-    ".xliff": partial(WithAccelerators, Xliff),
-    ".xlf": partial(WithAccelerators, Xliff),
+    ".po": gettext_messages,
+    ".pot": gettext_messages,
+    ".xliff": Xliff,
+    ".xlf": Xliff,
 }
 FORMATS = (*_TEXT_FORMATS, *_FORMATS_WITH_LANGUAGES, ".docx", ".odt", ".pptx", ".epub")
 """The file name suffixes of the formats."""

@@ -6,7 +6,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from itertools import chain, count, groupby, islice, pairwise
 from operator import itemgetter
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from ptenmt.errors import DocumentError
 from ptenmt.translation.markup import Elements, Fragment, num_shared, text_of
@@ -23,7 +23,6 @@ _FILE_NAME = re.compile(r"\S*\w\.(?:[a-z]{3,4}|[a-z]{2,3}\d|js|md|py|gz|sh)")
 _VOID = re.compile(r"<(?:br|hr|img|input|wbr)\b.*|<.*/>", re.IGNORECASE | re.DOTALL)
 _BEFORE_ORDINAL = re.compile(r"(?:\d|\b[nN])\.?$")
 _ORDINAL_SIGNS = {"o": "º", "a": "ª"}
-_NO_BREAK_ENTITY, _NO_BREAK = "&nbsp;", "\u00a0"
 _NUMBER_IN_BRACES = re.compile(r"\{\d+\}")
 _PLACEHOLDERS = re.compile(r"\{\d+\}|\n")
 _LINE_END = re.compile("[\n\v\f\x85\u2028\u2029]")
@@ -76,25 +75,9 @@ class Piece(NamedTuple):
     words, or within one, such as a comment; ``box``: one between words; ``placeholder``: what is not
     translated and stands in the text like a word, such as code; ``break``: what separates two texts."""
     item: Any
-    """The text; else what a ``Writer`` of the format writes."""
+    """The text; else what a writer of the format writes."""
     name: str = ""
     """The tag of an element, which its end has, too."""
-
-
-class Writer(Protocol):
-    """Writes a text of a format."""
-
-    def open(self, begin: Any, *, is_first: bool) -> None:
-        """Begin an element, for the first time or again."""
-
-    def close(self, end: Any) -> None:
-        """End the innermost element; with nothing of its own if ``end`` is None."""
-
-    def append(self, item: Any) -> None:
-        """Append what a placeholder or a break stands for."""
-
-    def append_text(self, text: str) -> None:
-        """Append text."""
 
 
 @dataclass
@@ -114,11 +97,10 @@ class InlineText:
 
     Args:
         pieces: What the text consists of.
-        has_boundaries: Whether texts end at a ``_boundary``, and elements may be texts of their own; else the
-            former is within a word.
+        has_texts: Whether elements may be texts of their own, as the links of a menu are.
     """
 
-    def __init__(self, pieces: Iterable[Piece], *, has_boundaries: bool = True) -> None:
+    def __init__(self, pieces: Iterable[Piece], *, has_texts: bool = True) -> None:
         pieces = list(pieces)
         text = "".join(item for kind, item, _ in pieces if kind == "text")
         taken = {*_NUMBER_IN_BRACES.findall(text)}
@@ -128,21 +110,16 @@ class InlineText:
         self._names = (name for name in map("{{{}}}".format, count()) if name not in taken)
         self._placeholders: dict[str, list[Any]] = {}
         """What each placeholder stands for, in order; line ends stand for what separates texts."""
-        self._has_boundaries = has_boundaries
         self._read(pieces)
         self.spans = merged(
             span
             for span, (_, following) in pairwise([*self.spans, ("", Elements())])
             if span[0] or following[: len(span[1])] != span[1]
         )
-        if has_boundaries:
+        if has_texts:
             self._separate()
 
-    def name_of(self, number: int) -> str:
-        """The tag of an element."""
-        return self.elements[number].name
-
-    def write(self, spans: Iterable[Fragment], writer: Writer) -> None:
+    def write(self, spans: Iterable[Fragment], writer: "StringWriter | TreeWriter") -> None:
         """Write a translation; placeholders that it lost are at its end, and line ends that it added stay."""
         last, begun = Elements(), set[int]()
         left = {name: [*items] for name, items in self._placeholders.items()}
@@ -168,25 +145,18 @@ class InlineText:
                 writer.append(item)
 
     def _read(self, pieces: Iterable[Piece]) -> None:
-        path, text_end, is_after_box = Elements(), 0, False
+        path, last, is_after_box = Elements(), "", False
         opened: list[tuple[str, Elements, int]] = []  # the names of elements, what is around them, and they
         for kind, item, name in pieces:
             is_end = kind == "close" and name in (known for known, _, _ in opened)
             if kind == "text" and item:
-                last, around = self.spans[text_end - 1] if text_end else ("", path), None
-                if last[0][-1:].isalnum() and item[0].isalnum():
-                    around = self._boundary(last, item, path) if self._has_boundaries else None
-                    item = f" {item}" if is_after_box and around is None else item
-                if around is not None:
-                    place = len(self.spans)
-                    while num_shared(path, self.spans[place - 1][1]) > len(around):  # it begins here
-                        place -= 1
-                    self.spans.insert(place, (self._placeholder("", "\n"), around))
-                self.spans.append((_LINE_END.sub(lambda end: self._placeholder(end[0], "\n"), item), path))
-                text_end, is_after_box = len(self.spans), False
+                text = _LINE_END.sub(lambda end: self._placeholder(end[0], "\n"), item)
+                is_glued = is_after_box and last[-1:].isalnum() and item[0].isalnum()
+                self.spans.append((f" {text}" if is_glued else text, path))
+                last, is_after_box = item, False
             elif kind in ("placeholder", "break"):
-                self.spans.append((self._placeholder(item, "\n" if kind == "break" else None), path))
-                text_end = len(self.spans)
+                last = self._placeholder(item, "\n" if kind == "break" else None)
+                self.spans.append((last, path))
             elif is_end:
                 at = max(at for at, (known, _, _) in enumerate(opened) if known == name)
                 _, path, number = opened[at]
@@ -207,25 +177,6 @@ class InlineText:
         self._placeholders.setdefault(name, []).append(item)
         return name
 
-    def _boundary(self, last: Fragment, text: str, path: Elements) -> Elements | None:
-        """The elements around the place between two parts of a text, if the text ends there.
-
-        It does where an element ends and another begins between two letters or digits, as in menus without
-        white space; not at subscripts, superscripts and drop caps.
-
-        Args:
-            last: The part before it.
-            text: The part after it.
-            path: The elements of that.
-        """
-        before, last_path = last
-        shared = num_shared(last_path, path)
-        if shared == min(len(last_path), len(path)):
-            return None
-        is_drop_cap = len(before) == 1 and before.isupper() and text[0].islower()
-        names = set(map(self.name_of, last_path[shared:] + path[shared:]))
-        return None if is_drop_cap or names & _WITHIN_WORDS else path[:shared]
-
     def _separate(self) -> None:
         """Put line ends between the elements if they are texts of their own."""
         paths = [path for text, path in self.spans if text.strip()]
@@ -237,16 +188,23 @@ class InlineText:
             elif text:
                 gaps += [""] if path[depth] not in elements else []
                 elements[path[depth]] = elements.get(path[depth], "") + text
-        if not _are_texts([(self.name_of(number), text) for number, text in elements.items()], gaps):
+        if not _are_texts([(self.elements[number].name, text) for number, text in elements.items()], gaps):
             return
-        line_ends, left = iter(self._placeholders.pop("\n", [])), set(elements)
-        for at, (text, path) in enumerate(self.spans):
-            left.difference_update(path)
-            is_gap = len(path) <= depth and text and 0 < len(left) < len(elements)
-            if is_gap and "\n" not in text:
-                self.spans[at] = (self._placeholder(text, "\n"), path)
+        line_ends, seen = iter(self._placeholders.pop("\n", [])), set[int]()
+        spans = list[Fragment]()
+        for text, path in self.spans:
+            number = path[depth] if text and len(path) > depth else None
+            if number is not None and number not in seen:
+                is_glued = spans and spans[-1][0][-1:].isalnum() and text[:1].isalnum()
+                if seen and is_glued:
+                    spans.append((self._placeholder("", "\n"), path[:depth]))
+                seen.add(number)
+            if number is None and text and 0 < len(seen) < len(elements) and "\n" not in gaps[len(seen)]:
+                text = self._placeholder(text, "\n")
             else:
                 self._placeholders.setdefault("\n", []).extend(islice(line_ends, text.count("\n")))
+            spans.append((text, path))
+        self.spans = spans
 
 
 def merged(spans: Iterable[Fragment]) -> list[Fragment]:
@@ -259,7 +217,8 @@ def _are_texts(elements: Sequence[tuple[str, str]], gaps: Sequence[str]) -> bool
 
     They are if there is nothing else in their block but white space, or signs such as a bar, between them.
     Parts of one sentence may be elements, too: after one that begins with a capital, another one that begins
-    with a small letter, unless both are links.
+    with a small letter, unless both are links. Without white space, letters have to meet, as in minified
+    menus.
 
     Args:
         elements: The tag and the text of each.
@@ -270,7 +229,8 @@ def _are_texts(elements: Sequence[tuple[str, str]], gaps: Sequence[str]) -> bool
     for (last, following), gap in zip(pairwise(elements), gaps[1:], strict=False):
         names, (before, after) = {last[0], following[0]}, (last[1].strip(), following[1].strip())
         is_sentence = before[:1].isupper() and after[:1].islower()
-        if names & _WITHIN_WORDS or not names.issubset(_LINKS) and (not gap or is_sentence):
+        is_apart = gap or (last[1][-1:].isalnum() and following[1][:1].isalnum())
+        if names & _WITHIN_WORDS or not names.issubset(_LINKS) and (not is_apart or is_sentence):
             return False
     return True
 
@@ -296,42 +256,34 @@ def html_tag(tag: str) -> str:
 class StringText(InlineText):
     """A text whose elements are strings, such as the tags of subtitles; they are written as they stand."""
 
-    def __init__(self, pieces: Iterable[Piece], *, has_boundaries: bool = True) -> None:
-        pieces = list(pieces)
-        self._has_space_entities = any(
-            kind == "text" and _NO_BREAK_ENTITY in item for kind, item, _ in pieces
-        )
-        read = (
-            piece._replace(item=piece.item.replace(_NO_BREAK_ENTITY, _NO_BREAK))
-            if piece.kind == "text"
-            else piece
-            for piece in pieces
-        )
-        super().__init__(read, has_boundaries=has_boundaries)
-
     def written(self, spans: Iterable[Fragment], escaped: Callable[[str], str] = str) -> str:
         """A translation with its tags; ``escaped`` turns text into that of the format."""
-        writer = _StringWriter(escaped)
+        writer = StringWriter(escaped)
         self.write(spans, writer)
-        text = "".join(writer.parts)
-        return text.replace(_NO_BREAK, _NO_BREAK_ENTITY) if self._has_space_entities else text
+        return "".join(writer.parts)
 
 
-class _StringWriter:
+class StringWriter:
+    """Writes a text whose elements are strings; ``escaped`` turns text into that of the format."""
+
     def __init__(self, escaped: Callable[[str], str]) -> None:
         self.parts: list[str] = []
         self._escaped = escaped
 
     def open(self, begin: str, *, is_first: bool) -> None:  # noqa: ARG002
+        """Begin an element."""
         self.parts.append(begin)
 
     def close(self, end: str | None) -> None:
+        """End the innermost element, with nothing of its own if there is none."""
         self.parts.append(end or "")
 
     def append(self, item: str) -> None:
+        """Append what a placeholder or a line end stands for."""
         self.parts.append(item)
 
     def append_text(self, text: str) -> None:
+        """Append text."""
         self.parts.append(self._escaped(text))
 
 

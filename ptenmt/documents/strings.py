@@ -13,9 +13,9 @@ from lxml import etree
 from ptenmt.data.kept_parts import without_kept_parts
 from ptenmt.documents.html import Html
 from ptenmt.documents.inline import StringText, check_tags, html_tag, tagged
-from ptenmt.documents.text import Parsed, TextFile
+from ptenmt.documents.text import TextFile
 from ptenmt.errors import DocumentError
-from ptenmt.translation.markup import Fragment, text_of
+from ptenmt.translation.markup import Fragment
 
 MAX_YAML_CHARACTERS = 2_000_000
 MAX_DEPTH = 200
@@ -57,54 +57,9 @@ class _String:
 
 def _is_code(value: str) -> bool:
     """Whether a string is for programs: a choice among texts, an identifier, nothing but kept parts."""
-    words = without_kept_parts(value.replace("&", ""))  # which may mark the letter of a shortcut
+    words = without_kept_parts(value)
     has_words = any(map(str.isalpha, words)) or not any(map(str.isalpha, value))
     return not has_words or bool(_MESSAGE_FORMAT.search(value) or _IDENTIFIER.fullmatch(value))
-
-
-class WithAccelerators:
-    """A file whose strings are translated without their accelerator marks, such as those of ``&Abrir``.
-
-    Only a sign that a string has once is such a mark. In the translation it stands before the first word.
-
-    Args:
-        parse: Reads the file.
-        source: The file.
-        languages: As of ``Html``.
-    """
-
-    def __init__(
-        self,
-        parse: Callable[..., Parsed],
-        source: str,
-        languages: tuple[Collection[str], str] | None = None,
-    ) -> None:
-        self._file = parse(source, languages)
-        self._marks = [_accelerator(text_of(spans)) for spans in self._file.texts]
-        self.texts = [
-            [(text.replace(mark, ""), path) for text, path in spans if text != mark] if mark else spans
-            for spans, mark in zip(self._file.texts, self._marks, strict=True)
-        ]
-
-    def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> str:
-        """The file with other texts, one for each of ``texts``."""
-        return self._file.with_texts(list(map(_marked, texts, self._marks)))
-
-
-def _accelerator(text: str) -> str:
-    """The mark of a string; empty if it has none."""
-    found = _ACCELERATOR.search(text)
-    mark = found[0][-1] if found else ""
-    return mark if text.count(mark) == 1 else ""
-
-
-def _marked(spans: Sequence[Fragment], mark: str) -> Sequence[Fragment]:
-    marked = list(spans)
-    for at, (text, path) in enumerate(marked):
-        if word := _BEGIN_OF_WORD.search(text):
-            marked[at] = (f"{text[: word.start()]}{mark}{text[word.start() :]}", path)
-            break
-    return marked
 
 
 _CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
@@ -141,7 +96,16 @@ def _gettext_ranges(source: str) -> Iterator[tuple[int, int, _String]]:
             texts[keyword] = value
         elif not value and not is_fuzzy:
             text = texts["msgid" if keyword in ("msgstr", "msgstr[0]") else "msgid_plural"]
-            yield begin, end, _String(text, lambda text: _gettext_string(text, line_end))
+            mark = _accelerator(text)
+            encoded = partial(_gettext_string, mark=mark, line_end=line_end)
+            yield begin, end, _String(text.replace(mark, "") if mark else text, encoded)
+
+
+def _accelerator(text: str) -> str:
+    """The mark of a keyboard shortcut, as in ``&Abrir``; empty if a text has none, or the sign twice."""
+    found = _ACCELERATOR.search(text)
+    mark = found[0][-1] if found else ""
+    return mark if text.count(mark) == 1 else ""
 
 
 def _gettext_fields(source: str) -> Iterator[tuple[str, int, int, str, bool]]:
@@ -164,10 +128,10 @@ def _gettext_fields(source: str) -> Iterator[tuple[str, int, int, str, bool]]:
     yield from fields
 
 
-def _gettext_string(text: str, line_end: str) -> str:
-    """A string; one with line ends inside stands on several lines."""
+def _gettext_string(text: str, mark: str, line_end: str) -> str:
+    """A string, with a mark before its first word; one with line ends inside stands on several lines."""
     lines = []
-    for line in text.splitlines(keepends=True) or [""]:
+    for line in _BEGIN_OF_WORD.sub(mark, text, count=1).splitlines(keepends=True) or [""]:
         escaped = line.replace("\\", r"\\").replace('"', r"\"")
         for letter, control in _CONTROLS.items():
             escaped = escaped.replace(control, f"\\{letter}")

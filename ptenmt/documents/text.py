@@ -98,7 +98,7 @@ class _Turn:
         dash = _DASH.match(text)
         self._dash = dash[0] if dash else ""
         pieces = tagged(text.removeprefix(self._dash), _TAG, _tag_name)
-        self._text = StringText(pieces, has_boundaries=False)
+        self._text = StringText(pieces, has_texts=False)
         self.spans = self._text.spans
 
     def written(self, spans: Sequence[Fragment]) -> str:
