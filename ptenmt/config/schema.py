@@ -168,7 +168,7 @@ class AugmentConfig(Section, name="data.augment"):
     three symbols at gaps that are aligned."""
     quantities: float = _option(0.0, is_share=True)
     """Numbers, amounts, times, ordinals, weekdays and months that both sides have are drawn again, each
-    written as its language writes it; with num2words, numbers in words, too. 0.5 is usual, since few pairs
+    written as its language writes it; numbers in words, too. 0.5 is usual, since few pairs
     have any."""
     names: float = _option(0.0, is_share=True)
     """A name of ``name_list`` that both sides have is replaced by another one."""

@@ -195,6 +195,9 @@ class FileAnswer(BaseModel):
     """URL of the translated document."""
 
     translatedFileUrl: str
+    detected: str | None = Field(
+        None, description="Its language, if that is surely another one; not in LibreTranslate."
+    )
 
 
 class AlignmentAnswer(BaseModel):

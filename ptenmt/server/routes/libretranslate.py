@@ -12,7 +12,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request, Response
 
 from ptenmt.data.languages import language_name
-from ptenmt.documents import FORMATS, Document, read_document, translated_name
+from ptenmt.documents import FORMATS, Document, other_language, read_document, translated_name
 from ptenmt.documents.html import Html
 from ptenmt.documents.inline import LINE_BREAK
 from ptenmt.documents.text import Parsed, plain_text
@@ -296,6 +296,7 @@ class Downloads:
 
 @router.post(
     "/translate_file",
+    response_model_exclude_none=True,
     openapi_extra=schemas.body_of(schemas.FileRequest, with_file=True),
     responses=schemas.errors(400, 403, 408, 413, 429, 503),
 )
@@ -304,9 +305,10 @@ async def translate_file(request: Request, service: SharedService) -> schemas.Fi
     async with _receiving(request, service) as (body, name, content):
         with service.documents.taken(client_of(request)):
             work = _translate_document(request, service, body, name, content)
-            translated = await answer_in_time(request, work, service.limits.file_seconds)
+            translated, detected = await answer_in_time(request, work, service.limits.file_seconds)
     token = request.app.state.downloads.add(translated_name(name, body.target), translated)
-    return schemas.FileAnswer(translatedFileUrl=str(request.url_for("download_file", token=token)))
+    url = str(request.url_for("download_file", token=token))
+    return schemas.FileAnswer(translatedFileUrl=url, detected=detected)
 
 
 @asynccontextmanager
@@ -341,8 +343,8 @@ async def download_file(request: Request, token: str) -> Response:
 
 async def _translate_document(
     request: Request, service: Service, body: schemas.FileRequest, name: str, content: bytes
-) -> bytes:
-    """The translation of a document."""
+) -> tuple[bytes, str | None]:
+    """The translation of a document, and its language if the translator has found another one."""
     glossary = service.glossary(body.glossary)
     document, texts = await service.in_document_thread(_parse, service, body, name, content)
     service.count_characters(request, sum(map(len, texts)))
@@ -352,13 +354,14 @@ async def _translate_document(
     else:
         route = service.models.route(body.source, body.target)
     if not route:
-        return content
-    _, moved = await service.run(
+        return content, None
+    translations, moved = await service.run(
         request,
         lambda models: models.translate(route, document.texts, glossary=glossary),
         is_document=True,
     )
-    return await service.in_document_thread(document.with_texts, [best for best, *_ in moved])
+    content = await service.in_document_thread(document.with_texts, [best for best, *_ in moved])
+    return content, other_language(translations)
 
 
 def _parse(
