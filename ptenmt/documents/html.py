@@ -54,8 +54,7 @@ _POINTS = {
 _ATTRIBUTES = ("alt", "title", "placeholder", "aria-label", "label")
 _DESCRIPTIONS = ("description", "og:description", "og:title", "twitter:description", "twitter:title")
 """``meta`` elements with a text."""
-_BEFORE_PAGE = re.compile(r"\s+|<!--.*?-->|<\?[^>]*>", re.DOTALL)
-_BEGIN_OF_PAGE = re.compile(r"<(?:!doctype|html|head|body)\b", re.IGNORECASE)
+_BEGIN_OF_PAGE = re.compile(r"<(?:html|head|body)\b", re.IGNORECASE)
 _END_OF_BODY = re.compile(r"</(?:body|html)\b[^>]*>?", re.IGNORECASE)
 """These end tags are optional, and libxml2 drops text that follows them."""
 _NO_XML = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#\d+|#x[\da-fA-F]+);)(?:\w+;)?|<(?![\w:/!?])")
@@ -66,14 +65,13 @@ _UNFINISHED_CODE = re.compile(r"<\?php.*", re.DOTALL)
 _CODE_NAME = re.compile("(?:(?:<|&lt;)!--)?ptenmtcode([0-9]{1,6})q(?:--(?:>|&gt;))?")
 _NO_COMMENTS = r"<(?:title|textarea)\b(?:{0}|[^<])*|<[A-Za-z/](?:{0}|[^>])*"
 """Where comments cannot stand: an element with nothing but text, a tag."""
-_BEFORE_HTML = re.compile(r"\s+|<!--ptenmtcode[0-9]+q-->")
 _PROLOG = re.compile(r"\s+|<\?.*?\?>|<!--.*?-->|<!doctype\b[^>\[]*>", re.IGNORECASE | re.DOTALL)
-"""What precedes the root of XML. A document type with declarations is none: it is not well-formed."""
+"""What precedes the root. In XML a document type with declarations is none: it is not well-formed."""
 _XHTML = "{http://www.w3.org/1999/xhtml}"
 _LANGUAGES = "lang", "{http://www.w3.org/XML/1998/namespace}lang"
 _WHITE = " \t\r\n\f"
-_SPACE = re.compile(f"[{_WHITE}]+")
-_SPACES = "{http://www.w3.org/XML/1998/namespace}space"
+_SPACES = re.compile(f"[{_WHITE}]+")
+SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _Element = Any
 """lxml has no public name for the class of elements."""
 
@@ -113,9 +111,12 @@ class Html:
             self._breaks = LINE_BREAK.findall(source)
             source = LINE_BREAK.sub("<br>", source)
         self._is_xhtml = is_xhtml
-        begin = _end_of_all(_PROLOG if is_xml else _BEFORE_HTML, source)
+        begin = 0
+        while part := _PROLOG.match(source, begin):
+            begin = part.end()
         self._prolog, source = source[:begin], source[begin:]
-        self._is_page = not is_xml and _begins_page(source)
+        is_page = "<!doctype" in self._prolog.lower() or _BEGIN_OF_PAGE.match(source) is not None
+        self._is_page = is_page and not is_xml
         self._method = "xml" if is_xml else "html"
         if is_xml:
             self.root = _parsed_xml(source)
@@ -147,7 +148,7 @@ class Html:
         for element, name in self._attributes:
             element.set(name, xml_characters(text_of(next(remaining))))
         if self._is_page:
-            return self._as_typed(self._prolog + self._written(self.root.getroottree()))
+            return self._as_typed(self._prolog + self._written(self.root))
         body = self.root[0]
         start = self._prolog + escape(body.text or "", quote=False)
         return self._as_typed(start + "".join(map(self._written, body)))
@@ -214,8 +215,9 @@ class _HtmlUnit:
         """The last part of the text that is read."""
         self._is_after_point = False
         """Whether an element without text follows it."""
-        around = (node.get(_SPACES) for node in [element, *element.iterancestors()])
-        self._is_preserved = next(filter(None, around), "") == "preserve"
+        self._is_preserved = "preserve" in [
+            node.get(SPACE) for node in (element, element.getparent()) if node is not None
+        ]
         first = getattr(element, place) or ""
         self._text = InlineText(self._pieces(first, nodes))
         self.spans = self._text.spans
@@ -259,7 +261,7 @@ class _HtmlUnit:
 
     def _text_pieces(self, text: str | None) -> Iterator[Piece]:
         """A text with white space collapsed as in browsers."""
-        spaced = (text or "") if self._is_preserved else _SPACE.sub(" ", text or "")
+        spaced = (text or "") if self._is_preserved else _SPACES.sub(" ", text or "")
         if spaced[:1] == " " and self._text_before[-1:] in ("", " ", "\n") and not self._is_preserved:
             spaced = spaced[1:]
             if self._is_after_point:
@@ -302,19 +304,6 @@ def _append_text(parent: _Element, text: str) -> None:
         parent.text = (parent.text or "") + text
     else:
         last.tail = (last.tail or "") + text
-
-
-def _begins_page(source: str) -> bool:
-    """Return whether this is a whole page rather than a fragment."""
-    return _BEGIN_OF_PAGE.match(source, _end_of_all(_BEFORE_PAGE, source)) is not None
-
-
-def _end_of_all(pattern: re.Pattern[str], text: str) -> int:
-    """Return where the matches of the pattern, one directly after another from the beginning, end."""
-    end = 0
-    while match := pattern.match(text, end):
-        end = match.end()
-    return end
 
 
 def _parsed(source: str) -> _Element:

@@ -19,7 +19,7 @@ from urllib.parse import unquote
 
 from lxml import etree
 
-from ptenmt.documents.html import Html, check_bounds
+from ptenmt.documents.html import SPACE, Html, check_bounds
 from ptenmt.documents.inline import (
     InlineText,
     Piece,
@@ -148,8 +148,7 @@ _INVISIBLE_ATTRIBUTES = {"lang", "altLang", "dirty", "err", "noProof", "smtClean
 _RANGES = {f"{_W}{name}{end}" for name in ("bookmark", "commentRange", "perm") for end in ("Start", "End")}
 """Where a range begins and ends, between two runs."""
 _DROPPED = f"{_W}proofErr"
-_CONTROL = f"{_W}sdt"
-_WRAPPERS = {_CONTROL, *(f"{_W}{name}" for name in ("hyperlink", "ins", "moveTo", "smartTag"))}
+_WRAPPERS = {f"{_W}{name}" for name in ("hyperlink", "ins", "moveTo", "smartTag")}
 _HYPERLINK, _CLICK = f"{_W}hyperlink", f"{_A}hlinkClick"
 _DELETED = {f"{_W}del", f"{_W}moveFrom"}
 _POINTS = {
@@ -166,7 +165,6 @@ _PLACEHOLDERS = {
     "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath",
 }
 """Elements beside runs whose contents Word computes, or that are formulas."""
-_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _Formatting = tuple[tuple[Any, ...], ...]
 
 
@@ -274,7 +272,7 @@ class _RunUnit:
         name = "a" if _is_link(node) else "run"
         if self._roles[node] == "wrapper":
             yield Piece("open", node, name)
-            yield from self._pieces(node, _contents_of(node))
+            yield from self._pieces(node, node)
             yield Piece("close", None, name)
         elif self._roles[node] == "placeholder":
             yield Piece("placeholder", node)
@@ -316,15 +314,12 @@ class _RunUnit:
         if role == "text":
             element = _run_like(element)
         elif role == "wrapper" and is_first:
-            _contents_of(element)[:] = []
+            element[:] = []
         elif role == "wrapper":
             element = element.makeelement(element.tag, dict(element.attrib))
-            if element.tag == _CONTROL:
-                etree.SubElement(element, f"{_CONTROL}Content")
-        contents = _contents_of(element)
         if default is not None:
-            self._default[contents] = default
-        return element, contents
+            self._default[element] = default
+        return element, element
 
     def _append_text(self, parent: _Element, text: str) -> None:
         if parent.tag not in _RUNS:
@@ -334,7 +329,7 @@ class _RunUnit:
         written = etree.SubElement(parent, f"{parent.tag[:-1]}t")
         written.text = text
         if parent.tag.startswith(_W):
-            written.set(_SPACE, "preserve")
+            written.set(SPACE, "preserve")
 
 
 def _roles(root: _Element) -> dict[_Element, str]:
@@ -356,7 +351,7 @@ def _roles(root: _Element) -> dict[_Element, str]:
             is_entry = re.match(r'\s*(?:XE|TC)\s*"', "".join(node.itertext()))
             roles[node] = "point" if is_entry else "placeholder"
         elif node.tag in _WRAPPERS:
-            is_inline = all(roles.get(child, "break") != "break" for child in _contents_of(node))
+            is_inline = all(roles.get(child, "break") != "break" for child in node)
             roles[node] = "wrapper" if is_inline else "break"
         else:
             inside = {child.tag for child in node.iterchildren("*")} - _INVISIBLE - _PROPERTIES
@@ -428,12 +423,6 @@ def _units(container: _Element, roles: Mapping[_Element, str]) -> Iterator[_RunU
 
 def _is_link(node: _Element) -> bool:
     return node.tag == _HYPERLINK or next(node.iterchildren(*_PROPERTIES), node).find(_CLICK) is not None
-
-
-def _contents_of(element: _Element) -> _Element:
-    """What has the contents of an element."""
-    contents = element.find(f"{_CONTROL}Content") if element.tag == _CONTROL else None
-    return element if contents is None else contents
 
 
 def _formatting(run: _Element) -> _Formatting:

@@ -11,7 +11,7 @@ import yaml
 from lxml import etree
 
 from ptenmt.data.kept_parts import without_kept_parts
-from ptenmt.documents.html import Html
+from ptenmt.documents.html import SPACE, Html
 from ptenmt.documents.inline import StringText, check_tags, html_tag, tagged
 from ptenmt.documents.text import TextFile
 from ptenmt.errors import DocumentError
@@ -43,9 +43,7 @@ class _String:
 
     def __init__(self, value: str, encoded: Callable[[str], str]) -> None:
         if surrogate := _SURROGATE.search(value):
-            place = surrogate.start()
-            context = value[max(0, place - 20) : place + 20]
-            raise DocumentError(f"the string {context!r} has half of a surrogate pair, {surrogate[0]!r}")
+            raise DocumentError(f"a string has half of a surrogate pair, {surrogate[0]!r}")
         is_code = len(value) < _MOST_OF_CODE and _is_code(value)
         self._text = StringText([] if is_code else tagged(value, _TAG, html_tag))
         self._encoded = encoded
@@ -130,13 +128,9 @@ def _gettext_fields(source: str) -> Iterator[tuple[str, int, int, str, bool]]:
 
 def _gettext_string(text: str, mark: str, line_end: str) -> str:
     """A string, with a mark before its first word; one with line ends inside stands on several lines."""
-    lines = []
-    for line in _BEGIN_OF_WORD.sub(mark, text, count=1).splitlines(keepends=True) or [""]:
-        escaped = line.replace("\\", r"\\").replace('"', r"\"")
-        for letter, control in _CONTROLS.items():
-            escaped = escaped.replace(control, f"\\{letter}")
-        lines.append(f'"{escaped}"')
-    return line_end.join(lines if len(lines) == 1 else ['""', *lines])
+    lines = _BEGIN_OF_WORD.sub(mark, text, count=1).splitlines(keepends=True) or [""]
+    strings = [json.dumps(line, ensure_ascii=False) for line in lines]
+    return line_end.join(strings if len(strings) == 1 else ['""', *strings])
 
 
 def json_strings(source: str) -> TextFile:
@@ -224,15 +218,12 @@ def _is_plain(text: str) -> bool:
 
 
 def _yaml_block(event: Any, written: str, text: str) -> str:
-    """A text as a block in the indentation of the one that it replaces; paragraphs are not folded again."""
+    """A text as a block in the indentation of the one that it replaces; its lines are not folded."""
     header, *body = written.splitlines()
     first, first_value = (next(filter(str.strip, lines), "") for lines in (body, event.value.splitlines()))
     num_spaces = max(1, _num_spaces(first) - _num_spaces(first_value))
     text = text.rstrip("\n") if event.value[0].isspace() else text.strip("\n ")
-    if event.style == ">" and re.search(r"^[ \t]", text, re.MULTILINE):
-        header = header.replace(">", "|", 1)  # such lines are not folded
-    elif event.style == ">":
-        text = re.sub("\n+", r"\g<0>\n", text)
+    header = header.replace(">", "|", 1)
     line_end = "\r\n" if "\r\n" in written else "\n"
     ends = written[len(written.rstrip()) :]
     lines = (" " * num_spaces + line if line else "" for line in text.split("\n"))
@@ -319,6 +310,8 @@ def _new_targets(unit: _Element) -> list[_Element]:
         target.tail = source.tail
     target.text = source.text
     target[:] = [deepcopy(node) for node in source]
+    if "preserve" in [node.get(SPACE) for node in (source, *around)]:
+        target.set(SPACE, "preserve")
     unit.attrib.pop("approved", None)
     if etree.QName(unit).localname == "segment":
         unit.set("state", "translated")
