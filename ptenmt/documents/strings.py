@@ -12,7 +12,7 @@ from lxml import etree
 
 from ptenmt.data.kept_parts import without_kept_parts
 from ptenmt.documents.html import SPACE, Html
-from ptenmt.documents.inline import StringText, check_tags, html_tag, tagged
+from ptenmt.documents.inline import Node, StringText, check_tags, html_tag, tagged
 from ptenmt.documents.text import TextFile
 from ptenmt.errors import DocumentError
 from ptenmt.translation.markup import Fragment
@@ -241,7 +241,6 @@ _BEGINS, _ENDS = ("bpt", "bx", "sc"), ("ept", "ex", "ec")
 """Elements that stand where something begins, and where it ends."""
 _LANGUAGES = (("source-language", "srcLang"), ("target-language", "trgLang"))
 """The attributes, of version 1.2 and 2."""
-_Element = Any
 
 
 class Xliff(Html):
@@ -259,7 +258,7 @@ class Xliff(Html):
             _name_languages(root, *languages)
 
 
-def _name_languages(root: _Element, sources: Collection[str], target: str) -> None:
+def _name_languages(root: Node, sources: Collection[str], target: str) -> None:
     """Refuse a file of other languages; one without that of its targets gets it."""
     is_version_2 = root.get("version", "").startswith("2")
     for node in [root] if is_version_2 else root.iter("{*}file"):
@@ -271,13 +270,13 @@ def _name_languages(root: _Element, sources: Collection[str], target: str) -> No
         node.set(name, node.get(name, target))
 
 
-def _roles(root: _Element) -> dict[_Element, str]:
+def _roles(root: Node) -> dict[Node, str]:
     """The role of each node, as of HTML: new targets are blocks."""
     etree.strip_tags(root, etree.Comment, etree.ProcessingInstruction)
     units = [unit for unit in root.iter(*_UNITS) if next(unit.iterancestors(*_UNITS), None) is None]
     targets = {target for unit in units for target in _new_targets(unit)}
     codes = _paired_codes(root)
-    roles: dict[_Element, str] = {}
+    roles: dict[Node, str] = {}
     for node in root.iter():
         name = etree.QName(node).localname
         is_text = roles.get(node.getparent()) in ("block", "inline")
@@ -296,7 +295,7 @@ def _roles(root: _Element) -> dict[_Element, str]:
     return roles
 
 
-def _new_targets(unit: _Element) -> list[_Element]:
+def _new_targets(unit: Node) -> list[Node]:
     """The target of a unit, with the contents of its source; none if it has been translated."""
     source, target = unit.find("{*}seg-source"), unit.find("{*}target")
     source = unit.find("{*}source") if source is None else source
@@ -321,10 +320,10 @@ def _new_targets(unit: _Element) -> list[_Element]:
     return [target]
 
 
-def _paired_codes(root: _Element) -> dict[_Element, str]:
+def _paired_codes(root: Node) -> dict[Node, str]:
     """The roles of the codes that stand where something begins and where it ends, in the same element."""
-    roles: dict[_Element, str] = {}
-    opened: dict[tuple[_Element, str], _Element] = {}
+    roles: dict[Node, str] = {}
+    opened: dict[tuple[Node, str], Node] = {}
     for code in root.iter(*(f"{{*}}{name}" for name in _BEGINS + _ENDS)):
         key = code.get("startRef") or code.get("rid") or code.get("id", "")
         place = code.getparent(), key
