@@ -2,7 +2,7 @@
 
 Processes take turns (A B C D E A B C D E …), so that noise affects all of them equally:
 
-  tutorial       the training loop of the TensorFlow tutorial from which ptenmt started: random batches of 64
+  tour           the Transformer in one file, docs/tour/transformer.py: random batches of 64
   ptenmt         ptenmt.train with batch.tokens=4096
   PyTorch        nn.Transformer of the same sizes on ptenmt's batches, default settings (with --torch-python)
   PyTorch tuned  the same with dropout only where ptenmt has it, and an allocator that keeps freed memory
@@ -53,7 +53,7 @@ class Entry(NamedTuple):
 # By default glibc returns large arrays to the kernel, which clears their pages again in every step.
 KEEP_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**40)}
 ENTRIES = {
-    "tutorial": Entry(["tutorial_training.py"]),
+    "tour": Entry(["tour_training.py"]),
     "ptenmt": Entry(["ptenmt_training.py"]),
     "PyTorch": Entry(["torch_training.py", "default"]),
     "PyTorch tuned": Entry(["torch_training.py", "tuned"], KEEP_MEMORY),
@@ -189,7 +189,7 @@ def measure(task: Task, chosen: dict[str, str], options: argparse.Namespace) -> 
 
 def table(results: dict[str, Result]) -> list[list[str]]:
     """The headings and a row for each system."""
-    baselines = {name: f"× {name}" for name in ("tutorial", "PyTorch", "PyTorch tuned") if name in results}
+    baselines = {name: f"× {name}" for name in ("tour", "PyTorch", "PyTorch tuned") if name in results}
     ceiling = {"products": "of the products"} if "products" in results else {}
     rows = [["", "tokens/s, median (range)", *ceiling.values(), *baselines.values(), "peak memory"]]
     for name, result in results.items():

@@ -2,14 +2,14 @@
 
 Systems take turns, each turn in its own process, so that noise affects all of them equally:
 
-  tutorial loop      the tutorial's greedy search: one sentence at a time, no cache, nothing compiled
+  tour loop          docs/tour/transformer.py: one sentence at a time, no cache, nothing compiled
   Keras engine       ptenmt's reference engine, from sentences to translations
   engine             ptenmt's CTranslate2 engine, from sentences to translations
   raw                ctranslate2.Translator.translate_batch on prepared tokens, with its best batch size
   ptenmt translate   the whole command: reading a file, tokenizing, translating, detokenizing, writing
 
 Loading is not counted: the command's time for a file of one line is subtracted. Ratios are medians over the
-rounds. All but the tutorial loop translate the run's test pairs (or the sentences of --input), the fast ones
+rounds. All but the tour loop translate the run's test pairs (or the sentences of --input), the fast ones
 several times.
 
     python benchmarks/translation.py --run DIR/base [--data-dir DIR] [--memory]
@@ -34,12 +34,12 @@ from baselines.machine import describe, same_command
 from baselines.processes import hide_gpus, in_process, log
 from baselines.ptenmt_translation import translate_with
 from baselines.raw_ctranslate2 import SETTINGS, Setting, translate_raw
+from baselines.tour_translation import translate_with_tour
 from baselines.translation_task import Measured, Task
-from baselines.tutorial_translation import translate_with_tutorial_loop
 
 SENTENCE = "este modelo parece funcionar bem"
 SEARCHES = {1: "greedy", 4: "beam 4"}
-LOOP = "tutorial loop, greedy"
+LOOP = "tour loop, greedy"
 STARTS = 15
 MANY_LINES = [50_000, 500_000]
 
@@ -55,7 +55,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--sentences", type=int, help="use only the first N")
     parser.add_argument("--rounds", type=int, default=3, help="turns of each system (default: 3)")
     parser.add_argument("--repeat", type=int, default=10, help="repetitions for fast systems (10)")
-    parser.add_argument("--loop-sentences", type=int, default=24, help="for the tutorial loop (default: 24)")
+    parser.add_argument("--loop-sentences", type=int, default=24, help="for the tour loop (default: 24)")
     parser.add_argument(
         "--memory",
         type=int,
@@ -122,7 +122,7 @@ def systems(
     """The turn of each system."""
     num_lines = num_sentences * options.repeat
     file = task.file_of(num_lines)
-    turns = {LOOP: partial(in_process, translate_with_tutorial_loop, task, options.loop_sentences)}
+    turns = {LOOP: partial(in_process, translate_with_tour, task, options.loop_sentences)}
     for beam, search in SEARCHES.items():
         engine, raw = (translate_with, task), (translate_raw, task)
         turns |= {
@@ -151,7 +151,7 @@ def ratio(rates: Rates, name: str, other: str) -> float:
 
 
 def table(rates: Rates) -> list[list[str]]:
-    rows = [["", "sentences/s, median (range)", "tokens per sentence", "× tutorial loop", "of raw"]]
+    rows = [["", "sentences/s, median (range)", "tokens per sentence", "× tour loop", "of raw"]]
     for name, turns in rates.items():
         values = [turn.rate for turn in turns]
         digits = 0 if min(values) >= 100 else 2
@@ -177,9 +177,9 @@ def speed_criteria(rates: Rates) -> Iterator[Criterion]:
         value = ratio(rates, f"ptenmt translate, {search}", f"raw, {search}")
         yield at_least(f"ptenmt translate, {search}, of raw", value, 0.9, "{:.2f}")
     value = ratio(rates, "ptenmt translate, greedy", LOOP)
-    yield at_least("ptenmt translate, greedy, × tutorial loop", value, 3000, "{:,.0f}")
+    yield at_least("ptenmt translate, greedy, × tour loop", value, 3000, "{:,.0f}")
     value = ratio(rates, "Keras engine, greedy", LOOP)
-    yield at_least("Keras engine, greedy, × tutorial loop", value, 100, "{:,.0f}")
+    yield at_least("Keras engine, greedy, × tour loop", value, 100, "{:,.0f}")
     value = ratio(rates, "Keras engine, greedy", "Keras engine, beam 4")
     yield at_most("Keras engine, greedy, × beam 4", value, 5, "{:.2f}")
 
@@ -251,7 +251,7 @@ def main() -> None:
     best = " and ".join(f"{setting} ({SEARCHES[beam]})" for beam, setting in settings.items())
     print(
         f"{num_sentences:,} sentences, × {options.repeat} for fast systems; {options.loop_sentences} for the "
-        f"tutorial loop; {options.rounds} rounds; raw CTranslate2 in batches of {best}\n"
+        f"tour loop; {options.rounds} rounds; raw CTranslate2 in batches of {best}\n"
     )
     print_table(table(rates))
     print_criteria(criteria)

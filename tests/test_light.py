@@ -17,7 +17,6 @@ HEAVY = [
     "keras",
     "numpy",
     "platformdirs",
-    "prompt_toolkit",
     "requests",
     "sacrebleu",
     "sacremoses",

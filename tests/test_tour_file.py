@@ -85,7 +85,7 @@ def test_the_learning_rates_are_the_papers(tour: ModuleType) -> None:
 
 
 def test_the_tutorials_sizes_are_published_ones(tour: ModuleType) -> None:
-    model = tour.Transformer(7765, 7010, tour.BaseSizes())
+    model = tour.Transformer(7765, 7010, tour.Sizes(**tour.BASE))
     model((SOURCE, TARGET))
     assert model.count_params() == 4_646_882
 

@@ -8,7 +8,7 @@ Writes into FOLDER
 - ted-valid.tsv and ted-test.tsv: TED's pairs in natural spacing, never trained on;
 - tatoeba-test.tsv: 1,000 of the direct Tatoeba pairs of four words or more on each side, none of which shares
   a sentence with another;
-- everyday.tsv and rare-nouns.tsv: tests/everyday.tsv and the sentence pairs of tests/rare_nouns.tsv;
+- everyday.tsv and rare-nouns.tsv: tests/everyday.tsv and the pairs of benchmarks/acceptance_nouns.tsv;
 - pt-en/ and related/: the training pairs, without every pair that has a sentence of these test files on
   either side, compared without case, punctuation and spaces;
 - dictionary.tsv.gz: words and their usual translations; words.tsv.gz: the same with parts of speech;
@@ -41,6 +41,10 @@ MAX_REPEATS = 4
 
 WORD = re.compile(r"[^\W\d_]+")
 CURRENCY = re.compile(r"[$€£¥]")
+NUM_MADE_UP_NAMES = 600
+"""Of each kind; about half of them can be read aloud."""
+VOWELS = "aeiouyáâãéêíóôõúü"
+THREE_VOWELS_OR_CONSONANTS = re.compile(rf"[{VOWELS}]{{3}}|[^{VOWELS}]{{3}}", re.IGNORECASE)
 
 PAIRS = {
     "tatoeba": "CC BY 2.0 FR",
@@ -281,12 +285,28 @@ def without_repeats(rows: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
 
 
 def name_groups() -> list[tuple[str, ...]]:
-    """First names of men and of women, and towns, of the grammar of quantities; each group ends blank."""
-    grammar, rows = Grammar(), []
+    """First names of men and of women, and towns, of the grammar of quantities; each group ends blank.
+
+    For each there are made-up ones, of the beginning of one name and the end of another, so that the model
+    learns to copy names that it never read.
+    """
+    grammar, rows, chooser = Grammar(), [], random.Random(5)
     for group in ("homem", "mulher", "cidade"):
-        names = {str(row.portuguese[0]) for row in grammar.rows(group, "PT", held_out=False)}
-        rows += [*((name,) for name in sorted(names) if name.isalpha()), ("",)]
+        names = sorted({str(row.portuguese[0]) for row in grammar.rows(group, "PT", held_out=False)})
+        names = [name for name in names if name.isalpha()]
+        made_up = {
+            chooser.choice(names)[: chooser.randint(2, 5)] + chooser.choice(names)[-chooser.randint(3, 5) :]
+            for _ in range(NUM_MADE_UP_NAMES)
+        }
+        fitting = [name for name in made_up if name.istitle() and not THREE_VOWELS_OR_CONSONANTS.search(name)]
+        rows += [(name,) for name in sorted({*names, *fitting} - held_out_names())] + [("",)]
     return rows
+
+
+def held_out_names() -> set[str]:
+    """The names of the acceptance set for names."""
+    text = (Path(__file__).parents[1] / "benchmarks" / "acceptance_names.tsv").read_text(encoding="utf-8")
+    return {word for line in text.splitlines() for word in WORD.findall(line.split("\t")[2])}
 
 
 def main() -> None:
@@ -301,17 +321,17 @@ def main() -> None:
     for name in ("pt-en", "related", "dictionary", "mono", "tfds"):
         if not (corpora / name).is_dir():
             parser.error(f"no folder {corpora / name}")
-    tests = Path(__file__).parents[1] / "tests"
+    root = Path(__file__).parents[1]
     everyday, rare_nouns = (
-        [tuple(line.split("\t")) for line in (tests / name).read_text(encoding="utf-8").splitlines()]
-        for name in ("everyday.tsv", "rare_nouns.tsv")
+        [tuple(line.split("\t")[:2]) for line in (root / name).read_text(encoding="utf-8").splitlines()]
+        for name in ("tests/everyday.tsv", "benchmarks/acceptance_nouns.tsv")
     )
     tables = {
         "ted-valid": ted_pairs(corpora, "validation"),
         "ted-test": ted_pairs(corpora, "test"),
         "tatoeba-test": tatoeba_test_pairs(corpora),
         "everyday": everyday,
-        "rare-nouns": [row[:2] for row in rare_nouns],
+        "rare-nouns": rare_nouns,
     }
     held_out = HeldOut(tables)
     for name, rows in tables.items():

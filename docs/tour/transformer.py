@@ -13,17 +13,14 @@ heads, K = D / H width of a head, F inner width of the feed-forward layers, V to
 
 import argparse
 import gzip
-import os
 import re
-import time
 from collections import Counter
 from pathlib import Path
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-os.environ.setdefault("KERAS_BACKEND", "tensorflow")
-
 import keras
+import matplotlib.pyplot as plt
 import numpy as np
+import sacrebleu
 from keras import layers, ops
 
 CORPUS = Path(__file__).resolve().parents[2] / "ptenmt" / "data" / "demo.tsv.gz"
@@ -31,7 +28,6 @@ PAD, UNK, START, END = range(4)
 NUM_POSITIONS = 1000
 
 
-# --------------------------------------------------------------------------------------------------------
 # 1. Text to ids: every word and mark is a token. ptenmt learns sub-words (ptenmt/tokenizers/).
 
 
@@ -60,8 +56,7 @@ class Vocabulary:
 
 def padded(rows):
     """Rows of ids as one array, filled up with [PAD] to the longest: int [B, S]."""
-    longest = max(map(len, rows))
-    return np.array([row + [PAD] * (longest - len(row)) for row in rows])
+    return keras.utils.pad_sequences(rows, padding="post", value=PAD)
 
 
 def batches(pairs, size, rng):
@@ -75,7 +70,6 @@ def batches(pairs, size, rng):
         yield padded([source for source, _ in chosen]), padded([target for _, target in chosen])
 
 
-# --------------------------------------------------------------------------------------------------------
 # 2. Masks say who may attend to whom: True where a query (row) sees a key (column).
 
 
@@ -90,7 +84,6 @@ def causal_mask(length):
     return positions[:, None] >= positions[None, :]
 
 
-# --------------------------------------------------------------------------------------------------------
 # 3. The layers.
 
 
@@ -118,8 +111,8 @@ class Embedding(layers.Layer):
 
 def softmax(scores):
     """Positive weights that sum to 1 over the last axis; a score of -1e9 gets 0."""
-    exponentials = ops.exp(scores - ops.max(scores, axis=-1, keepdims=True))
-    return exponentials / ops.sum(exponentials, axis=-1, keepdims=True)
+    weights = ops.exp(scores - ops.max(scores, axis=-1, keepdims=True))
+    return weights / ops.sum(weights, axis=-1, keepdims=True)
 
 
 class Attention(layers.Layer):
@@ -136,20 +129,17 @@ class Attention(layers.Layer):
         )
 
     def heads(self, x):
-        batch, length = ops.shape(x)[0], ops.shape(x)[1]
-        x = ops.reshape(x, (batch, length, self.num_heads, self.head_width))
+        x = ops.reshape(x, (*ops.shape(x)[:2], self.num_heads, self.head_width))  # [B, T, H, K]
         return ops.transpose(x, (0, 2, 1, 3))  # [B, H, T, K]
 
     def call(self, queries, memory, mask):
-        query, key, value = (
-            self.heads(projection(x))
-            for projection, x in ((self.query, queries), (self.key, memory), (self.value, memory))
-        )
+        query = self.heads(self.query(queries))
+        key = self.heads(self.key(memory))
+        value = self.heads(self.value(memory))
         scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2))) / self.head_width**0.5  # [B, H, T, S]
         weights = softmax(ops.where(mask, scores, -1e9))
         mean = ops.transpose(ops.matmul(weights, value), (0, 2, 1, 3))  # [B, T, H, K]
-        shape = ops.shape(mean)
-        return self.output_projection(ops.reshape(mean, (shape[0], shape[1], -1))), weights
+        return self.output_projection(ops.reshape(mean, (*ops.shape(mean)[:2], -1))), weights
 
 
 class FeedForward(layers.Layer):
@@ -227,31 +217,25 @@ class Transformer(keras.Model):
         return self.final(x), attention
 
 
-# --------------------------------------------------------------------------------------------------------
 # 4. Training.
 
 
 def masked_loss(labels, logits):
     """The mean cross-entropy over real labels [B, T]: padding would be learned at once, and hide the rest."""
-    losses = ops.cast(
-        keras.losses.sparse_categorical_crossentropy(labels, logits, from_logits=True), "float32"
-    )
-    real = ops.cast(ops.not_equal(labels, PAD), "float32")
+    losses = keras.losses.sparse_categorical_crossentropy(labels, logits, from_logits=True)  # [B, T]
+    real = ops.cast(ops.not_equal(labels, PAD), losses.dtype)
     return ops.sum(losses * real) / ops.sum(real)
 
 
 def masked_accuracy(labels, logits):
     """The share of real labels that are the most probable token."""
     real = ops.not_equal(labels, PAD)
-    right = ops.logical_and(
-        real, ops.equal(ops.cast(labels, "int64"), ops.cast(ops.argmax(logits, -1), "int64"))
-    )
+    right = ops.logical_and(real, ops.equal(ops.cast(labels, "int32"), ops.argmax(logits, axis=-1)))
     return ops.sum(ops.cast(right, "float32")) / ops.sum(ops.cast(real, "float32"))
 
 
 class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
-    """``D^-0.5 · min(step^-0.5, step · warmup^-1.5)``: the rate rises linearly, since the first steps of Adam
-    are unsure of their direction, then falls with the square root of the step."""
+    """``D^-0.5 · min(step^-0.5, step · warmup^-1.5)``: it rises while Adam is unsure, then falls."""
 
     def __init__(self, width, num_warmup_steps):
         self.width, self.num_warmup_steps = width, num_warmup_steps
@@ -263,9 +247,8 @@ class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
 
 def compiled(model, sizes):
     """The model with its optimizer and loss."""
-    optimizer = keras.optimizers.Adam(
-        WarmUp(sizes.width, sizes.num_warmup_steps), beta_1=0.9, beta_2=0.98, epsilon=1e-9
-    )
+    rate = WarmUp(sizes.width, sizes.num_warmup_steps)
+    optimizer = keras.optimizers.Adam(rate, beta_1=0.9, beta_2=0.98, epsilon=1e-9)
     model.compile(optimizer=optimizer, loss=masked_loss, metrics=[masked_accuracy])
     return model
 
@@ -280,18 +263,12 @@ def train(model, pairs, sizes):
     rng = np.random.default_rng(0)
     for epoch in range(1, sizes.num_epochs + 1):
         model.reset_metrics()
-        began = time.time()
         for number, (source, target) in enumerate(batches(pairs, sizes.batch_size, rng), start=1):
             loss, accuracy = step(model, source, target)
-            print(
-                f"\repoch {epoch}  batch {number}  loss {loss:.3f}  accuracy {accuracy:.3f}",
-                end="",
-                flush=True,
-            )
-        print(f"  {time.time() - began:.0f} s")
+            print(f"\repoch {epoch}  batch {number}  loss {loss:.3f}  accuracy {accuracy:.3f}", end="")
+        print()
 
 
-# --------------------------------------------------------------------------------------------------------
 # 5. Translating.
 
 
@@ -311,26 +288,20 @@ def translate(model, source, max_length=40):
 
 def draw_attention(model, source_vocabulary, target_vocabulary, text, file):
     """The last block's cross-attention, a panel for each head: target tokens down, source across."""
-    import matplotlib.pyplot as plt
-
     source = np.array([source_vocabulary.encode(text)])
     ids = translate(model, source)
     _, attention = model.with_attention(source, np.array([ids[:-1]]))
     weights = ops.convert_to_numpy(attention[-1][1])[0]  # [H, T, S]
-    figure, panels = plt.subplots(2, (len(weights) + 1) // 2, figsize=(14, 7), sharex=True, sharey=True)
+    figure, panels = plt.subplots(2, (len(weights) + 1) // 2, figsize=(14, 7), layout="constrained")
+    words = [source_vocabulary.tokens[number] for number in source[0]]
     for number, (panel, head) in enumerate(zip(panels.flat, weights, strict=False), start=1):
         panel.imshow(head, cmap="Blues")
         panel.set_title(f"head {number}")
-        panel.set_xticks(
-            range(source.shape[1]), [source_vocabulary.tokens[n] for n in source[0]], rotation=90
-        )
+        panel.set_xticks(range(len(words)), words, rotation=90)
         panel.set_yticks(range(len(ids) - 1), [target_vocabulary.tokens[n] for n in ids[1:]])
-    figure.tight_layout()
     figure.savefig(file)
-    print(f"attention: {file}")
 
 
-# --------------------------------------------------------------------------------------------------------
 # 6. All of it.
 
 
@@ -341,17 +312,15 @@ class Sizes(argparse.Namespace):
     batch_size, num_epochs, num_warmup_steps = 64, 8, 400
 
 
-class BaseSizes(Sizes):
-    """Those of the tutorial: 4,646,882 parameters with its vocabularies of 7,765 and 7,010 tokens."""
-
-    num_layers, num_epochs, num_warmup_steps = 4, 20, 4000
+BASE = {"num_layers": 4, "num_epochs": 20, "num_warmup_steps": 4000}
+"""The tutorial's: 4,646,882 parameters with its vocabularies of 7,765 and 7,010 tokens."""
 
 
 def main():
     """Train, translate, score, draw."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--base", action="store_true", help="the sizes of the tutorial")
-    sizes = BaseSizes() if parser.parse_args().base else Sizes()
+    sizes = Sizes(**BASE) if parser.parse_args().base else Sizes()
     keras.utils.set_random_seed(1)
     with gzip.open(CORPUS, "rt", encoding="utf-8") as lines:
         pairs = [tuple(line.rstrip("\n").split("\t")[:2]) for line in lines]
@@ -360,9 +329,7 @@ def main():
     source_vocabulary, target_vocabulary = (Vocabulary(side) for side in zip(*training, strict=True))
     model = Transformer(len(source_vocabulary.tokens), len(target_vocabulary.tokens), sizes)
     compiled(model, sizes)
-    encoded = [
-        (source_vocabulary.encode(source), target_vocabulary.encode(target)) for source, target in training
-    ]
+    encoded = [(source_vocabulary.encode(pt), target_vocabulary.encode(en)) for pt, en in training]
     train(model, encoded, sizes)
     print(f"{model.count_params():,} parameters, {len(training):,} pairs")
     translations = [
@@ -371,8 +338,6 @@ def main():
     ]
     for (source, reference), translation in zip(held_out[:5], translations, strict=False):
         print(f"\n   source {source}\nreference {reference}\n      now {translation}")
-
-    import sacrebleu
 
     references = [target_vocabulary.decode(target_vocabulary.encode(target)) for _, target in held_out]
     score = sacrebleu.corpus_bleu(translations, [references]).score

@@ -21,20 +21,18 @@ from ptenmt.cli.options import COMMAND_LINE, MARKUP, command
 from ptenmt.errors import PtenmtError, not_installed
 from ptenmt.signals import process_signals
 
-COMMANDS = {
-    **dict.fromkeys(("download", "data"), "data"),
-    **dict.fromkeys(("train", "distil"), "train"),
-    "evaluate": "evaluate",
-    **dict.fromkeys(("translate", "backtranslate"), "translate"),
-    "complete": "complete",
-    **dict.fromkeys(("average", "import", "export", "info", "compare"), "runs"),
-    "inspect": "inspect",
-    "serve": "serve",
+PANELS = {
+    "Basics": {"translate": "translate", "train": "train", "evaluate": "evaluate", "download": "data"},
+    "More data": {"data": "data", "backtranslate": "translate"},
+    "Other models": {"distil": "train", "average": "runs", "import": "runs", "export": "runs"},
+    "Looking inside": {"info": "runs", "compare": "runs", "inspect": "inspect"},
+    "Serving, next words": {"serve": "serve", "complete": "complete"},
 }
-"""By name the module of ``ptenmt.cli`` with a function for ``command``, or a Typer app, of that name.
+"""By panel of the help and name the module of ``ptenmt.cli`` with a function, or a Typer app, of that name.
 
 ``import``, which is a keyword, has an underscore after it there.
 """
+COMMANDS = {name: (module, panel) for panel, modules in PANELS.items() for name, module in modules.items()}
 REMOVED_COMMANDS = {
     "corpora": "https://opus.nlpl.eu lists them; name corpus and version in data.train, such as TED2020/v1",
     "clean": "score pairs with OpusFilter or bicleaner-ai, and name their output in data.train",
@@ -57,12 +55,15 @@ class _Group(TyperGroup):
         if cmd_name not in COMMANDS:
             return None
         name = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
-        function = getattr(import_module(f"ptenmt.cli.{COMMANDS[cmd_name]}"), name)
-        if isinstance(function, typer.Typer):
-            return typer.main.get_command(function)
-        alone = typer.Typer(add_completion=False, **MARKUP)
-        alone.command(cmd_name)(command(function))
-        return typer.main.get_command(alone)
+        module, panel = COMMANDS[cmd_name]
+        function = getattr(import_module(f"ptenmt.cli.{module}"), name)
+        if not isinstance(function, typer.Typer):
+            alone = typer.Typer(add_completion=False, **MARKUP)
+            alone.command(cmd_name)(command(function))
+            function = alone
+        found: Any = typer.main.get_command(function)
+        found.rich_help_panel = panel
+        return found
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta[COMMAND_LINE] = list(args)
@@ -141,8 +142,7 @@ def _missing_package(error: ModuleNotFoundError) -> PtenmtError | None:
 app = typer.Typer(
     cls=_Group,
     help="Train, inspect and run a Portuguese→English Transformer.\n\n"
-    "Start with: ptenmt train --config demo.yaml, then ptenmt translate "
-    '"este modelo parece funcionar bem".',
+    'Start with: ptenmt translate "Ela não tem tempo.", then ptenmt train --config demo.yaml.',
     no_args_is_help=True,
     context_settings={"help_option_names": ["--help", "-h"]},
     **MARKUP,

@@ -9,7 +9,7 @@ import typer
 
 from ptenmt.atomic_files import file_checksum, json_checksum, make_folder, write_bytes, write_text
 from ptenmt.cli.console import Screen, counted
-from ptenmt.cli.translation_job import INTERRUPTED, TranslationJob, foreign_text, is_written
+from ptenmt.cli.translate_lines import INTERRUPTED, TranslationJob, foreign_text, is_written
 from ptenmt.documents import check_format, translate_document
 from ptenmt.errors import DocumentError, OutputError
 

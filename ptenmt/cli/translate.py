@@ -4,11 +4,7 @@ Args:
     texts: Sentences, or with --output-dir documents; standard input by default, or for a single -.
     n_best: Write the N best translations of each text as Moses does, a line each: number of the text from 0
         on ||| translation ||| score. Raises the beam size to N unless --beam-size is given.
-    max_length: Maximum number of tokens of a translation.
     prefix: Target prefix: what every translation starts with.
-    alternatives: Show the N most probable next tokens after the prefix, each with its completion and
-        probability, in the format of --n-best; tokens of less than 1 % of the first one's probability are
-        left out.
     glossary: Terms and their translations, a pair a line, separated by a tab; equal: not translated.
     input_file: Translate this file, plain or .gz.
     output_file: Write the translations to this file, complete or not at all; -: standard output.
@@ -21,14 +17,13 @@ Args:
     as_json: Write a JSON object for each text: source, translation, raw, score, tokens, alternatives,
         milliseconds, is_complete, is_retried, is_split, detected, unknown, confidence (quality estimation:
         the expected sentence chrF / 100), words with their probabilities.
-    interactive: Prompt for sentences, with line editing and history; default at a terminal without TEXT.
 """
 
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -39,9 +34,8 @@ import typer
 
 from ptenmt.cli import options
 from ptenmt.cli.console import Screen, counted, load_tensorflow, model_label
-from ptenmt.cli.translation_job import Destination, TranslationJob, TranslationView, run_job
+from ptenmt.cli.translate_lines import Destination, TranslationJob, TranslationView, run_job
 from ptenmt.config import DecodingConfig
-from ptenmt.config.schema import MAX_ALTERNATIVES
 from ptenmt.data.languages import language_name
 from ptenmt.data.readers import Lines, opened_lines
 from ptenmt.errors import PtenmtError
@@ -64,12 +58,7 @@ _ONE = "decoding.num_hypotheses=1"
 _SAMPLED = ["decoding.beam_size=1", "decoding.top_k=0"]
 _EXCLUSIVE = {
     "texts": ("input_file",),
-    "n_best": ("alternatives",),
-    "interactive": ("texts", "input_file", "output_file"),
-    "output_folder": (
-        *("output_file", "n_best", "alternatives", "prefix", "shard", "raw", "as_json"),
-        "interactive",
-    ),
+    "output_folder": ("output_file", "n_best", "prefix", "shard", "raw", "as_json"),
 }
 
 
@@ -94,11 +83,7 @@ def translate(
     threads: options.Threads = None,
     beam_size: options.BeamSize = None,
     n_best: Annotated[int | None, options.search(metavar="N")] = None,
-    max_length: Annotated[
-        int | None, options.search(metavar="N", show_default="grows with the source")
-    ] = None,
     prefix: Annotated[str, options.search(metavar="TEXT", show_default=False, callback=options.as_text)] = "",
-    alternatives: Annotated[int | None, options.search(min=1, max=MAX_ALTERNATIVES, metavar="N")] = None,
     glossary: Annotated[Path | None, typer.Option(metavar="FILE", show_default=False)] = None,
     overrides: options.DecodingOverrides = None,
     input_file: Annotated[Path | None, _file_option("--input", "-i", metavar="FILE")] = None,
@@ -111,9 +96,8 @@ def translate(
     skip_invalid: Annotated[bool, _file_option("--skip-invalid")] = False,
     raw: Annotated[bool, _format_option("--raw")] = False,
     as_json: Annotated[bool, _format_option("--json")] = False,
-    interactive: Annotated[bool, _format_option("--interactive")] = False,
 ) -> None:
-    """Translate sentences: arguments, a file, standard input, or interactively.
+    """Translate sentences: arguments, a file, standard input, or as they are typed.
 
     Every line is a text, translated sentence by sentence: order, line ends and lines without words stay as
     they are, and only translations go to standard output. Where the training corpus is tokenized, the
@@ -132,7 +116,7 @@ def translate(
         return
     terms = None if glossary is None else Glossary.read(glossary)
     directory = find_run(run, "translation")
-    flags = {"beam_size": beam_size, "num_hypotheses": n_best, "max_length": max_length}
+    flags = {"beam_size": beam_size, "num_hypotheses": n_best}
     decoding = options.chosen_decoding(directory.config().decoding, overrides, flags)
     part = None if shard is None else _part(shard, input_file, output_file, skip_invalid=skip_invalid)
 
@@ -145,10 +129,9 @@ def translate(
             weights=trained.info.checksum,
             glossary=terms,
             prefix=prefix,
-            alternatives=alternatives or 0,
             raw=raw,
             as_json=as_json,
-            num_rows=alternatives or (num_best if n_best or num_best > 1 else 0),
+            num_rows=num_best if n_best or num_best > 1 else 0,
         )
 
     if output_folder is not None:
@@ -163,12 +146,11 @@ def translate(
             how = f"fit one with ptenmt evaluate --calibrate --run {directory.path}"
             screen.warn(f"no confidence or words: {how}")
         is_typed = not texts and input_file is None and sys.stdin.isatty()
-        if is_typed and sys.stderr.isatty() and (interactive or not (output_file or as_json)):
-            from ptenmt.cli.interactive import converse  # prompt_toolkit
-
-            converse(screen, job)
-        else:
-            _translate_lines(screen, job, lines, destination, is_typed, context, part)
+        if is_typed:
+            screen.say("Type a sentence and press Enter; Ctrl-D ends.")
+        typed = is_typed and sys.stdout.isatty()
+        read = _TypedLines(trained.config.data.languages[0]) if typed else lines
+        _translate_lines(screen, job, read, destination, is_typed, context, part)
 
 
 def _translate_documents(
@@ -239,8 +221,6 @@ def _translate_lines(
     context: typer.Context,
     part: tuple[int, int] | None,
 ) -> None:
-    if is_typed:
-        screen.say("Type a sentence and press Enter; Ctrl-D ends.")
     reads_file = destination.input_file is not None and not sys.stdout.isatty()
     shows_progress = not is_typed and (destination.file is not None or reads_file)
     given = lines if isinstance(lines, Lines) else None
@@ -256,7 +236,31 @@ def _translate_lines(
     if part is not None:
         lines = islice(lines, *part)
         job = replace(job, first_number=part[0])
-    run_job(job, lines, destination, view, options.resume_command(context, add="--resume"))
+    problems = run_job(job, lines, destination, view, options.resume_command(context, add="--resume"))
+    for problem, count in problems.items():
+        screen.warn(f"{problem}: {count:,}")
+
+
+class _TypedLines:
+    """Lines that somebody types, with line editing and history where Python has readline."""
+
+    def __init__(self, language: str) -> None:
+        with suppress(ImportError):  # Python for Windows has none
+            import readline  # noqa: F401 — input() uses it
+        self._prompt = f"{language}> "
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        try:
+            return input(self._prompt)
+        except EOFError:
+            raise StopIteration from None
+
+    def has_more(self, _seconds: float) -> bool:
+        """No: each line is translated before the next one is typed."""
+        return False
 
 
 def backtranslate(

@@ -19,7 +19,6 @@ from typing import Any, Literal
 
 from ptenmt.config import DataConfig
 from ptenmt.data.readers import SentencePair, read_lines
-from ptenmt.errors import ConfigError
 
 Kind = Literal["number", "year", "time", "ordinal", "weekday", "month", "words"]
 _DIGIT = re.compile(r"\d")
@@ -47,13 +46,8 @@ class Notation:
     """How a language writes quantities."""
 
     def __init__(self, language: str) -> None:
-        try:
-            from babel import Locale
-        except ImportError as error:
-            raise ConfigError(
-                "data.augment.quantities needs the package babel",
-                "install it in this environment: pip install babel num2words",
-            ) from error
+        from babel import Locale
+
         self._locale: Any = Locale(language)
         symbols = self._locale.number_symbols.get("latn") or self._locale.number_symbols
         self._decimal, self._group = symbols["decimal"], symbols["group"]
@@ -222,12 +216,12 @@ _WORDS_LIKE = tuple(number for number in range(13, 100) if number % 10 not in (1
 
 
 def _numbers_in_words(language: str) -> dict[int, str]:
-    """The words of some numbers; none without num2words, or for a language that it lacks."""
-    try:
-        from num2words import num2words
+    """The words of some numbers; none for a language that num2words lacks."""
+    from num2words import num2words
 
+    try:
         return {number: num2words(number, lang=language) for number in _WORDS_LIKE}
-    except (ImportError, NotImplementedError):
+    except NotImplementedError:
         return {}
 
 

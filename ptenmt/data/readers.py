@@ -53,9 +53,17 @@ class Lines:
         self._skip_invalid, self._hint = skip_invalid, hint
         self._end = b"" if keeps_returns else b"\r"
         self.num_invalid = self.num_bytes = self._num_read = self._num_ready = 0
+        self._lines = self._read()
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the next lines; raises DataError if the file cannot be read, or a line is not UTF-8."""
+        """The lines that are left."""
+        return self
+
+    def __next__(self) -> str:
+        """The next line; raises DataError if the file cannot be read, or the line is not UTF-8."""
+        return next(self._lines)
+
+    def _read(self) -> Iterator[str]:
         with _readable(self._name):
             for number, line in enumerate(self._split(), start=1):
                 self.num_bytes += len(line)

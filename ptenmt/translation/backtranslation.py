@@ -5,8 +5,8 @@ translation's score, ready for ``data.train``; lines that would teach nothing ar
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
 
@@ -62,9 +62,7 @@ class BackTranslation:
     def chunks(
         self,
         texts: Iterable[str],
-        on_done: Callable[[Collection[Translation]], None],
         on_progress: Callable[[int], None] = lambda _num_bytes: None,
-        has_more: Callable[[float], bool] | None = None,  # noqa: ARG002 — a file has
         num_done: int = 0,  # noqa: ARG002 — lines have no numbers
     ) -> Iterator[OutputChunk]:
         """Translate lines, a buffer at a time, to lines of two sentences and a score, separated by tabs."""
@@ -75,18 +73,16 @@ class BackTranslation:
                 read.append((line, reason))
                 yield "" if reason else line
 
-        def report(translations: Collection[Translation]) -> None:
-            on_done([translation for translation in translations if translation.source])
-
-        for translations in self.translator.translate_buffers(
-            usable(), buffer_size=BUFFER_SIZE, on_done=report, on_progress=on_progress
-        ):
+        buffers = self.translator.translate_buffers(
+            usable(), buffer_size=BUFFER_SIZE, on_progress=on_progress
+        )
+        for translations in buffers:
             rows = [(*read.popleft(), translation) for translation in translations]
-            on_done([replace(translation, source=line) for line, reason, translation in rows if reason])
             reasons = [reason or self._reason(translation) for _, reason, translation in rows]
             pairs = [self._pair(row[0], row[2]) for row, out in zip(rows, reasons, strict=True) if not out]
             counts = Counter(reason or PAIRS for reason in reasons)
-            yield OutputChunk([line for line, *_ in rows], "".join(pairs), counts)
+            unknown = [word for translation in translations for word in translation.unknown]
+            yield OutputChunk([line for line, *_ in rows], "".join(pairs), counts, unknown=unknown)
 
     def _read(self, texts: Iterator[str]) -> Iterator[tuple[str, str]]:
         """Lines, each with the reason why it is left out, or an empty one."""
@@ -96,9 +92,9 @@ class BackTranslation:
         except DataError as error:
             self.on_warning(f"{error.message}: the language of the lines is not checked")
         while lines := list(islice(texts, BUFFER_SIZE)):
-            accepted = [True] * len(lines) if check is None else check.accepts(lines, languages[0])
-            for line, is_accepted in zip(lines, accepted, strict=True):
-                yield line, self._reason_of_line(line, is_accepted)
+            foreign = [None] * len(lines) if check is None else check.foreign(lines, languages[0])
+            for line, other in zip(lines, foreign, strict=True):
+                yield line, self._reason_of_line(line, other is None)
 
     def _reason_of_line(self, line: str, is_accepted: bool) -> str:
         num_words = len(line.split())

@@ -46,13 +46,14 @@ def read_buffers(
     texts: Iterable[str],
     size: int,
     segment: Callable[[Sequence[str]], list[SegmentedText]],
-    has_more: Callable[[float], bool] | None = None,
 ) -> Iterator[Buffer]:
     """Read a stream into buffers of ``size`` texts, fewer if they are long or if the stream pauses.
 
-    ``has_more`` is that of ``Translator.translate_buffers``. The last buffer holds an error.
+    A stream that may pause has a method ``has_more``, as ``data.readers.Lines`` does. The last buffer holds
+    an error.
     """
     stream = iter(texts)
+    has_more: Callable[[float], bool] | None = getattr(stream, "has_more", None)
     is_open = True
     while is_open:
         read: list[str] = []

@@ -23,19 +23,21 @@ from ptenmt.atomic_files import held, output_errors, sync, write_text
 from ptenmt.errors import OutputError
 from ptenmt.translation.translator import BUFFER_SIZE
 
-_FORMAT = 4
+_FORMAT = 5
 
 
 class OutputChunk(NamedTuple):
     """What a buffer of texts became."""
 
     texts: Sequence[str]
-    translations: str
-    """As they are to stand in the file."""
+    output: str
+    """The translations as they are to stand in the file."""
     counts: Mapping[str, int] = {}
     """Numbers that are summed over all chunks."""
     languages: Sequence[str | None] = ()
     """Of each text its language, if it is in another one than the model's."""
+    unknown: Sequence[str] = ()
+    """Words outside the model's vocabulary."""
 
 
 class ResumeError(OutputError):
@@ -84,8 +86,6 @@ class _Progress:
     """CRC-32 of the texts, each with a line end."""
     num_bytes: int = 0
     """Of the translations, as they are stored."""
-    stored_checksum: int = 0
-    """CRC-32 of those bytes."""
     counts: dict[str, int] = field(default_factory=dict)
     """The sums of the chunks' counts."""
 
@@ -149,28 +149,20 @@ class ResumableOutput:
                 self._partial.unlink(missing_ok=True)
                 self._record.unlink(missing_ok=True)
 
-    def append(self, texts: Sequence[str], translations: str, counts: Mapping[str, int]) -> None:
-        """Write what a buffer became; see ``OutputChunk``."""
+    def append(self, chunk: OutputChunk) -> None:
+        """Write what a buffer became."""
         self._save()  # the previous buffer was complete; this one may be the last, cut short by an error
         done = self._written
-        content = self._write(translations) if translations else b""
-        self._written = _with_texts(
-            replace(
-                done,
-                num_bytes=done.num_bytes + len(content),
-                stored_checksum=zlib.crc32(content, done.stored_checksum),
-                counts=dict(Counter(done.counts) + Counter(counts)),
-            ),
-            texts,
-        )
+        num_bytes = done.num_bytes + (self._write(chunk.output) if chunk.output else 0)
+        counts = dict(Counter(done.counts) + Counter(chunk.counts))
+        self._written = _with_texts(replace(done, num_bytes=num_bytes, counts=counts), chunk.texts)
 
-    def _write(self, text: str) -> bytes:
-        """Write a text, or a member of a gzip file, and return what was written."""
+    def _write(self, text: str) -> int:
+        """Write a text, or a member of a gzip file, and return the number of its bytes."""
         content = text.encode()
         if self._file.suffix.lower() == ".gz":
             content = gzip.compress(content, mtime=0)
-        self._stream.write(content)
-        return content
+        return self._stream.write(content)
 
     def _save(self) -> None:
         """Record that all buffers written so far are complete, once there is something to keep."""
@@ -183,20 +175,11 @@ class ResumableOutput:
         self._stream.flush()
         os.fsync(self._stream.fileno())
 
-    def _stored_checksum(self, num_bytes: int) -> int | None:
-        """The CRC-32 of the first bytes of the translations so far; None if there are fewer."""
-        checksum = 0
-        with self._partial.open("rb") as stream:
-            while num_bytes and (content := stream.read(min(num_bytes, 1 << 20))):
-                checksum = zlib.crc32(content, checksum)
-                num_bytes -= len(content)
-        return None if num_bytes else checksum
-
     def _read_record(self) -> _Progress:
         try:
             record = json.loads(self._record.read_text(encoding="utf-8"))
             facts, done = dict(record["facts"]), _Progress(**record["done"])
-            is_whole = self._stored_checksum(done.num_bytes) == done.stored_checksum
+            is_whole = self._partial.stat().st_size >= done.num_bytes
         except OSError as error:
             raise ResumeError(f"cannot read {error.filename}: {error.strerror}") from error
         except (ValueError, KeyError, TypeError) as error:
@@ -236,7 +219,7 @@ def write_buffers(
                     pending.append((buffer, start(buffer)))
                 if len(pending) > 1 or not buffer:
                     done, wait = pending.popleft()
-                    output.append(done, wait(), {})
+                    output.append(OutputChunk(done, wait()))
                     on_done(num_done := num_done + len(done))
     except ResumeError as error:
         hint = f"remove {partial_file(file)}* and run the command again"

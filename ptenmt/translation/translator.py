@@ -9,7 +9,7 @@ joined.
 
 import warnings
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import chain, islice
@@ -170,9 +170,7 @@ class Translator:
         buffer_size: int = BUFFER_SIZE,
         max_sentences: int | None = None,
         with_scores: bool = True,
-        on_done: Callable[[Collection[Translation]], None] = lambda _translations: None,
         on_progress: Callable[[int], None] = lambda _num_bytes: None,
-        has_more: Callable[[float], bool] | None = None,
     ) -> Iterator[list[Translation]]:
         """Translate a stream of texts in constant memory.
 
@@ -182,6 +180,8 @@ class Translator:
 
         Args:
             texts: The texts. If reading them fails, those before are translated, then the error is raised.
+                An iterator with a method ``has_more(seconds)``, whether the next text comes within some
+                seconds, may pause: a buffer then also ends there, and is translated before more is read.
             options: How to search, split and guard; by default those of the run's config.
             glossary: Terms whose translations are given.
             prefix: The target prefix: what every translation starts with.
@@ -190,11 +190,7 @@ class Translator:
                 is read while the engine works.
             max_sentences: The most sentences that the texts of a buffer may have together.
             with_scores: Greedy search is about 4% faster without scores, which then are NaN.
-            on_done: Called with translations as soon as they are complete, in no particular order, and with
-                all of a buffer before it is yielded.
             on_progress: Called with the number of UTF-8 bytes of sentences that are done, after each batch.
-            has_more: Whether the next text comes within some seconds. A buffer then also ends where the
-                stream pauses, and is translated before more is read; by default it never pauses.
 
         Yields:
             The translations of a buffer, in order.
@@ -206,12 +202,10 @@ class Translator:
         segment = partial(self.encoder.segment, options=options, glossary=glossary, target_prefix=prefix_ids)
         segment = partial(segment, max_sentences=max_sentences)
         pending: dict[Buffer, None] = {}  # in the order of the stream
-        buffers = read_buffers(texts, buffer_size, segment, has_more)
+        buffers = read_buffers(texts, buffer_size, segment)
         translated = self._translate(buffers, options, with_scores=with_scores, on_progress=on_progress)
-        for buffer, done in translated:
+        for buffer, _ in translated:
             pending.setdefault(buffer)
-            if done:
-                on_done(done.values())
             while pending and (first := next(iter(pending))).is_done:
                 del pending[first]
                 yield [first.translations[row] for row in range(len(first.texts))]

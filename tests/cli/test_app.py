@@ -18,9 +18,7 @@ from typer.testing import CliRunner
 
 import ptenmt as package
 from ptenmt.cli import app as cli
-from ptenmt.config import Config
 from ptenmt.errors import PtenmtError
-from ptenmt.runs import Run
 from ptenmt.signals import process_signals
 
 COMMANDS = ["download", "train", "evaluate", "translate", "average", "export", "info", "serve", "compare"]
@@ -35,7 +33,8 @@ def test_help_names_every_command(ptenmt) -> None:
     text = plain(ptenmt("--help").stdout)
     for command in [*COMMANDS, "inspect"]:
         assert re.search(rf"^│ {command} +\w", text, re.MULTILINE), command
-    assert "Start with: ptenmt train --config demo.yaml" in text
+    assert 'Start with: ptenmt translate "' in text
+    assert text.index("─ Basics ─") < text.index("│ translate ") < text.index("─ More data ─")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -70,20 +69,12 @@ def test_version(ptenmt, option: str) -> None:
     assert ptenmt(option).stdout == f"ptenmt {package.__version__}\n"
 
 
-def test_help_has_a_short_form(ptenmt) -> None:
-    assert "Example: ptenmt info" in plain(ptenmt("info", "-h").stdout)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--foo"], "no such option: --foo"),
         (["info", "--rnu", "x"], "no such option: --rnu (Possible options: --run)"),
         (["evaluate", "--split", "train"], "invalid value for '--split': 'train' is not one of"),
-        (
-            ["translate", "--alternatives", "0", "x"],
-            "invalid value for '--alternatives': 0 is not in the range",
-        ),
         (["translate", "--threads", "x", "x"], "invalid value for '--threads': 'x' is not a whole number"),
         (
             ["translate", "--threads", "100000", "x"],
@@ -220,30 +211,6 @@ def test_completion_offers_configs_and_runs(empty: Path) -> None:
         num_words = len(words.split(" "))
         answer = CliRunner().invoke(cli.app, env={**given, "COMP_CWORD": str(num_words)}, prog_name="ptenmt")
         assert answer.stdout.split() == offered
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("tr", ["train", "translate"]),
-        ("train --config de", ["demo.yaml"]),
-        ("evaluate --baseline m", ["mine"]),
-        ("inspect attention --run m", ["mine"]),
-        ("translate --set decoding.top", ["decoding.top_k=", "decoding.top_p="]),
-    ],
-)
-def test_a_shell_is_offered_what_fits(empty: Path, words: str, expected: list[str]) -> None:
-    Run(empty / "checkpoints" / "mine").write(Config(), {})
-    line = {"COMP_WORDS": f"ptenmt {words}", "COMP_CWORD": str(len(words.split()))}
-    answer = subprocess.run(
-        [sys.executable, "-m", "ptenmt"],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=empty,
-        env={**os.environ, **line, "_PTENMT_COMPLETE": "complete_bash"},
-    )
-    assert answer.stdout.split() == expected
 
 
 def test_texts_on_the_command_line_are_utf_8_in_any_locale(monkeypatch: pytest.MonkeyPatch) -> None:

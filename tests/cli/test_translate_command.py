@@ -122,7 +122,7 @@ def test_a_keyboard_without_a_prompt_is_told_how_to_end(
     assert answer.stderr == "Type a sentence and press Enter; Ctrl-D ends.\n"
 
 
-@pytest.mark.parametrize("arguments", [[], ["--interactive"], ["--input", "-", "--output", "-"]])
+@pytest.mark.parametrize("arguments", [[], ["--input", "-", "--output", "-"]])
 def test_a_line_from_a_slow_pipe_is_answered_while_the_pipe_is_open(
     random_run: Path, arguments: list[str]
 ) -> None:
@@ -209,7 +209,7 @@ def test_n_best_are_lines_with_the_number_of_the_text_as_moses_writes_them(
     ("arguments", "options"),
     [
         (["--beam-size", "1"], {"beam_size": 1}),
-        (["--max-length", "2"], {"max_length": 2}),
+        (["--set", "decoding.max_length=2"], {"max_length": 2}),
         (["--set", "decoding.length_penalty=0.0"], {"length_penalty": 0.0}),
         (["--set", "decoding.no_repeat_ngram=1", "--beam-size", "2"], {"no_repeat_ngram": 1, "beam_size": 2}),
     ],
@@ -222,9 +222,9 @@ def test_options_of_how_to_search(ptenmt, tiny: Translator, arguments: list[str]
 
 
 def test_a_truncated_translation_is_a_warning(ptenmt) -> None:
-    answer = ptenmt("translate", "--max-length", "2", *LINES)
+    answer = ptenmt("translate", "--set", "decoding.max_length=2", *LINES)
     assert answer.stderr == "warning: translations truncated at the maximum length (decoding.max_length): 4\n"
-    assert ptenmt("translate", "--quiet", "--max-length", "2", *LINES).stderr == ""
+    assert ptenmt("translate", "--quiet", "--set", "decoding.max_length=2", *LINES).stderr == ""
 
 
 def test_a_prefix_is_completed(ptenmt) -> None:
@@ -233,29 +233,6 @@ def test_a_prefix_is_completed(ptenmt) -> None:
     ]
     assert completed.startswith("the bird ")
     assert not whole.startswith("the bird ")
-
-
-def test_alternatives_differ_after_the_prefix(
-    ptenmt, tiny: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("ptenmt.translation.single_sentence._LEAST_LOG_ODDS", -10.0)
-    arguments = ["--alternatives", "3", "--prefix", "the", "--json", "--", "o gato come hoje .", ""]
-    first, blank = [json.loads(line) for line in ptenmt("translate", *arguments).lines]
-    tokens = [first["tokens"], *(other["tokens"] for other in first["alternatives"])]
-    assert [each[:2] for each in tokens] == [["[START]", "the"]] * len(tokens)
-    assert len({each[2] for each in tokens}) == len(tokens) > 1
-    assert blank["translation"] == ""
-    expected = next_token_alternatives(tiny, "o gato come hoje .", "the", 3)
-    assert first["probability"] == pytest.approx(expected[0].probability)
-    assert ptenmt("translate", *arguments[:4], "o gato come hoje .").lines == [
-        f"0 ||| {each.text} ||| {each.probability:.4f}" for each in expected
-    ]
-
-
-def test_a_prefix_that_every_token_would_continue_is_refused(ptenmt, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ptenmt.cli.translation_job.next_token_alternatives", lambda *_: [])
-    result = ptenmt("translate", "--alternatives", "3", "--prefix", "the bi", "o gato come hoje .", code=1)
-    assert "every next token would continue the last word of 'the bi'" in result.stderr
 
 
 def test_there_are_no_more_branches_than_tokens(tiny: Translator, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,17 +72,25 @@ def test_a_stream_is_read_in_buffers():
     assert list(read_buffers(iter(""), 2, segment)) == []
 
 
+class PausingTexts:
+    """Single letters; the stream pauses after some."""
+
+    def __init__(self, letters: str, pauses_after: str) -> None:
+        self.letters, self.pauses_after, self.last = iter(letters), pauses_after, ""
+
+    def __iter__(self) -> "PausingTexts":
+        return self
+
+    def __next__(self) -> str:
+        self.last = next(self.letters)
+        return self.last
+
+    def has_more(self, _seconds: float) -> bool:
+        return self.last not in self.pauses_after
+
+
 def test_a_buffer_ends_where_the_stream_pauses():
-    pauses_after = "be"
-    texts = iter("abcde")
-    read: list[str] = []
-
-    def reading() -> Iterator[str]:
-        for text in texts:
-            read.append(text)
-            yield text
-
-    found = list(read_buffers(reading(), 3, segment, lambda _seconds: read[-1] not in pauses_after))
+    found = list(read_buffers(PausingTexts("abcde", pauses_after="be"), 3, segment))
     assert [each.texts for each in found] == [["a", "b"], ["c", "d", "e"]]
     assert [each.ends_in_pause for each in found] == [True, True]
 

@@ -114,24 +114,6 @@ def test_a_sentence_longer_than_the_positions_is_split(translator: Translator):
     assert said(translations[2:]) == said(translator.translate([fits]))
 
 
-def test_completed_translations_are_reported_by_batch(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(translator.engine, "batch_sentences", 2, raising=False)
-    texts = ["bala", "", *SENTENCES, "hime"]
-    completed: list[tuple[int, list[str]]] = []
-    yielded = 0
-    stream = translator.translate_buffers(
-        texts, buffer_size=6, on_done=lambda done: completed.append((yielded, [each.source for each in done]))
-    )
-    for buffer in stream:
-        assert sum(len(sources) for _, sources in completed) >= yielded + len(buffer)
-        yielded += len(buffer)
-    assert sorted(source for _, sources in completed for source in sources) == sorted(texts)
-    assert (0, [""]) in completed
-    assert max(len(sources) for _, sources in completed) == 2
-
-
 def test_prepared_sentences_are_cut_only_where_they_have_to_be(translator: Translator):
     two = "bala . hime . " * 5
     found = {}

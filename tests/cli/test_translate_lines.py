@@ -8,16 +8,11 @@ import pytest
 from rich.console import Console
 
 from ptenmt.cli.console import Screen
-from ptenmt.cli.translation_job import TranslationView
+from ptenmt.cli.translate_lines import TranslationView
 from ptenmt.data.readers import opened_lines
-from ptenmt.translation import Translation
+from ptenmt.translation.resumable_output import OutputChunk
 
 LINE = "o gato"
-
-
-def translated(count: int) -> list[Translation]:
-    words = Translation(source=LINE, text="", raw="", tokens=[], is_complete=True, score=0.0)
-    return [words] * count
 
 
 @pytest.fixture
@@ -25,7 +20,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A clock that the test puts forward."""
     clock = SimpleNamespace(now=0.0)
     clock.monotonic = lambda: clock.now
-    monkeypatch.setattr("ptenmt.cli.translation_job.time", clock)
+    monkeypatch.setattr("ptenmt.cli.translate_lines.time", clock)
     return clock
 
 
@@ -43,7 +38,7 @@ def shown(tmp_path: Path, clock: SimpleNamespace, console: Console) -> str:
             for _ in range(10):
                 next(texts)
                 clock.now += 10
-                view.show(translated(1000))
+                view.show(OutputChunk([LINE] * 1000, ""))
         view.report_end()
     output = console.file
     assert isinstance(output, io.StringIO)

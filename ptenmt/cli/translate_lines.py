@@ -1,13 +1,12 @@
-"""The job of ``ptenmt translate``: format and destination of translations, and progress."""
+"""The lines of ``ptenmt translate`` and ``backtranslate``: translated, formatted, written, with progress."""
 
 import gc
 import os
-import re
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from ptenmt.cli.console import Screen, counted, duration, standard_output
 from ptenmt.config import DecodingConfig
 from ptenmt.data.languages import language_name
 from ptenmt.data.readers import Lines
-from ptenmt.errors import ConfigError, OutputError, PtenmtError
+from ptenmt.errors import OutputError, PtenmtError
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.batching import MAX_BUFFER_CHARACTERS
 from ptenmt.translation.glossary import Glossary
@@ -33,7 +32,6 @@ from ptenmt.translation.resumable_output import (
     partial_file,
 )
 from ptenmt.translation.scoring import with_confidence
-from ptenmt.translation.single_sentence import next_token_alternatives
 from ptenmt.translation.translator import BUFFER_SIZE
 
 if TYPE_CHECKING:
@@ -43,26 +41,24 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 """The exit status after Ctrl-C."""
+TRUNCATED = "translations truncated at the maximum length (decoding.max_length)"
+SPLIT = "texts with a sentence too long for the model, which was split"
 _SECONDS_PER_LINE = 5, 60
 """Between the lines of progress where there is no bar: at first, and at most, as they double."""
 _SHOWN_WORDS = 5
 _SHOWN_IN_JSON = ("is_complete", "is_retried", "is_split", "detected", "unknown", "confidence", "words")
-_TRUNCATED = "translations truncated at the maximum length (decoding.max_length)"
-_SPLIT = "texts with a sentence too long for the model, which was split"
 
 
-def _json_facts(translation: Translation) -> dict[str, Any]:
+def json_facts(translation: Translation) -> dict[str, Any]:
     """A translation as ``--json`` writes it, without the carriage return of a line end."""
 
     def ranked(hypothesis: Translation) -> dict[str, Any]:
-        text = hypothesis.text.removesuffix("\r")
-        facts = {
-            "translation": text,
+        return {
+            "translation": hypothesis.text.removesuffix("\r"),
             "raw": hypothesis.raw,
             "score": hypothesis.score,
             "tokens": hypothesis.tokens,
         }
-        return facts if hypothesis.probability is None else {**facts, "probability": hypothesis.probability}
 
     return {
         "source": translation.source.removesuffix("\r"),
@@ -89,99 +85,64 @@ class TranslationJob:
     weights: str
     glossary: Glossary | None = None
     prefix: str = ""
-    alternatives: int = 0
-    """If above 0: how many next tokens after the prefix to show with their completions."""
     raw: bool = False
     as_json: bool = False
     num_rows: int = 0
     """If above 0, write at most as many lines for each text, as Moses does: the number of the text from 0 on,
-    a translation and its score (of next-token alternatives: probability), separated by ``|||``."""
+    a translation and its score, separated by ``|||``."""
     first_number: int = 0
     """That of the first text."""
 
-    def translate(
-        self,
-        texts: Iterable[str],
-        on_done: Callable[[Collection[Translation]], None] = lambda _translations: None,
-        on_progress: Callable[[int], None] = lambda _num_bytes: None,
-        has_more: Callable[[float], bool] | None = None,
-    ) -> Iterator[list[Translation]]:
-        """Translate texts, a buffer at a time; see ``Translator.translate_buffers``."""
-        if self.alternatives:  # a text that is not a single sentence must not cost those before it
-            return self._with_alternatives(texts, on_done)
-        return self.translator.translate_buffers(
+    def chunks(
+        self, texts: Iterable[str], on_progress: Callable[[int], None], num_done: int = 0
+    ) -> Iterator[OutputChunk]:
+        """Translate texts, a buffer at a time, and format the translations.
+
+        ``on_progress`` is that of ``Translator.translate_buffers``; ``num_done`` texts were done before.
+        """
+        numbers = count(self.first_number + num_done)
+        buffers = self.translator.translate_buffers(
             texts,
             self.options,
             glossary=self.glossary,
             prefix=self.prefix,
             with_scores=self.as_json or self.num_rows > 0,
-            on_done=on_done,
             on_progress=on_progress,
-            has_more=has_more,
         )
-
-    def chunks(
-        self,
-        texts: Iterable[str],
-        on_done: Callable[[Collection[Translation]], None],
-        on_progress: Callable[[int], None],
-        has_more: Callable[[float], bool] | None,
-        num_done: int = 0,
-    ) -> Iterator[OutputChunk]:
-        """Translate texts, of which some were done before, and format the translations.
-
-        The other arguments are those of ``Translator.translate_buffers``.
-        """
-        number = self.first_number + num_done
-        for translations in self.translate(texts, on_done, on_progress, has_more):
+        for translations in buffers:
             if self.as_json:
                 translations = with_confidence(self.translator, translations)
-            lines = "".join(map(self.lines, translations, count(number)))
-            number += len(translations)
-            languages = [translation.detected for translation in translations]
+            problems: Counter[str] = Counter()
+            for translation in translations:
+                problems[TRUNCATED] += not translation.is_complete
+                problems[SPLIT] += translation.is_split
             yield OutputChunk(
-                [translation.source for translation in translations], lines, languages=languages
+                [translation.source for translation in translations],
+                "".join(map(self.lines, translations, numbers)),
+                +problems,
+                [translation.detected for translation in translations],
+                [word for translation in translations for word in translation.unknown],
             )
 
     def lines(self, translation: Translation, number: int = 0) -> str:
         """Format a translation, with its line end; ``number``: that of its text."""
         if self.as_json:
-            return json_text(_json_facts(translation)) + "\n"
+            return json_text(json_facts(translation)) + "\n"
         if not self.num_rows:
             return f"{self._text(translation)}\n"
         ranked = [translation, *translation.alternatives][: self.num_rows]
-        figures = [
-            translation.score if translation.probability is None else translation.probability
-            for translation in ranked
-        ]
-        texts = [" ".join(self._text(translation).split()) for translation in ranked]
-        rows = zip(texts, figures, strict=True)
-        return "".join(f"{number} ||| {text} ||| {figure:.4f}\n" for text, figure in rows)
+        return "".join(
+            f"{number} ||| {' '.join(self._text(each).split())} ||| {each.score:.4f}\n" for each in ranked
+        )
 
     def _text(self, translation: Translation) -> str:
         return translation.raw if self.raw else translation.text
 
-    def _with_alternatives(
-        self, texts: Iterable[str], on_done: Callable[[Collection[Translation]], None]
-    ) -> Iterator[list[Translation]]:
-        for text in texts:
-            began = time.perf_counter()
-            alternatives = next_token_alternatives(self.translator, text, self.prefix, self.alternatives)
-            if not alternatives:
-                hint = "end it where a word ends, with a space or a mark after it"
-                raise ConfigError(f"every next token would continue the last word of {self.prefix!r}", hint)
-            best, *others = alternatives
-            milliseconds = 1000 * (time.perf_counter() - began)
-            translation = replace(best, alternatives=others, milliseconds=milliseconds)
-            on_done([translation])
-            yield [translation]
-
     def facts(self) -> dict[str, Any]:
         """Facts that the translations depend on, besides the texts."""
-        own = ("weights", "prefix", "alternatives", "raw", "as_json")
         return {
             "ptenmt": __version__,
-            **{name: getattr(self, name) for name in own},
+            **{name: getattr(self, name) for name in ("weights", "prefix", "raw", "as_json")},
             "lines for each text": self.num_rows,
             "first line": self.first_number + 1,
             "engine": self.translator.engine.identity,
@@ -200,9 +161,9 @@ class StreamOutput:
         self._stream = stream
         self.saved_counts: Mapping[str, int] = {}
 
-    def append(self, _texts: Sequence[str], translations: str, _counts: Mapping[str, int]) -> None:
+    def append(self, chunk: OutputChunk) -> None:
         """Write and flush."""
-        self._stream.write(translations)
+        self._stream.write(chunk.output)
         self._stream.flush()
 
 
@@ -221,10 +182,8 @@ class Destination:
     resume: bool
 
     def __post_init__(self) -> None:
-        if self.resume and self.file is None:
+        if self.resume and not self.is_regular:
             raise PtenmtError("--resume needs an --output file")
-        if self.resume and not self._is_regular:
-            raise OutputError(f"--resume: {self.file} is not a regular file")
         files = [file for file in (self.input_file, self.file) if file is not None and os.path.exists(file)]
         if len(files) == 2 and files[0].samefile(files[1]):
             raise OutputError(f"--output {self.file} is the input itself", "choose another file")
@@ -234,15 +193,23 @@ class Destination:
     @property
     def is_complete(self) -> bool:
         """Whether there is an output already, which must not be replaced."""
-        return self.file is not None and self._is_regular and is_written(self.file)
+        return self.file is not None and self.is_regular and is_written(self.file)
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether the file is, or will be, a regular one: no device, such as ``/dev/null``, and no pipe."""
+        file = self.file
+        if file is None or str(file).startswith("/dev/"):
+            return False
+        return not os.path.exists(file) or os.path.isfile(file) or os.path.isdir(file)
 
     def locked(self) -> AbstractContextManager[None]:
         """Keep other processes from writing the same file; errors as of ``resumable_output.locked``."""
-        return locked(self.file) if self.file is not None and self._is_regular else nullcontext()
+        return locked(self.file) if self.file is not None and self.is_regular else nullcontext()
 
     def warn_of_leftover(self, screen: Screen) -> None:
         """Warn that the output of an interrupted run will be replaced."""
-        if self.file is None or not self._is_regular or self.resume:
+        if self.file is None or self.resume:
             return
         partial = partial_file(self.file.resolve())
         if os.path.exists(partial):
@@ -256,12 +223,10 @@ class Destination:
         if self.file is None:
             with standard_output() as stream:
                 yield StreamOutput(stream)
-        elif not self._is_regular:
-            descriptor = _descriptor(self.file)
-            target, is_path = (self.file, True) if descriptor is None else (descriptor, False)
+        elif not self.is_regular:
             with (
                 output_errors(f"write {self.file}"),
-                open(target, "w", encoding="utf-8", newline="", closefd=is_path) as stream,
+                self.file.open("w", encoding="utf-8", newline="") as stream,
             ):
                 yield StreamOutput(stream)
         else:
@@ -274,26 +239,10 @@ class Destination:
                 hint = "leave out --resume to start from the first line"
                 raise OutputError(f"--resume: {error.message}", hint) from error
 
-    @property
-    def _is_regular(self) -> bool:
-        """Whether the file is, or will be, a regular one: not ``/dev/null``, a pipe, an open descriptor."""
-        file = self.file
-        if file is None or _descriptor(file) is not None:
-            return False
-        return not os.path.exists(file) or os.path.isfile(file) or os.path.isdir(file)
-
 
 def is_written(file: Path) -> bool:
     """Whether an output file exists, and is not empty: then it is complete, see ``open_resumable``."""
     return os.path.isfile(file) and os.path.getsize(file) > 0
-
-
-def _descriptor(file: Path) -> int | None:
-    """The open descriptor that a path names; replacing the file behind it would lose its content."""
-    if str(file) == "/dev/stderr":
-        return 2
-    descriptor = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d+)", str(file))
-    return int(descriptor[1]) if descriptor else None
 
 
 class TranslationView:
@@ -309,12 +258,9 @@ class TranslationView:
         self._target = target
         self.screen, self._lines, self._is_shown = screen, lines, is_shown
         self._num_saved = self._num_done = self._num_saved_bytes = 0
-        self._num_bytes = self._num_sentence_bytes = 0
-        self._counts: Counter[str] = Counter()
-        self._num_unknown = 0
+        self._num_bytes = self._num_sentence_bytes = self._num_unknown = 0
         self._unknown: dict[str, None] = {}
         self._foreign: dict[str, list[int]] = {}
-        self._num_ordered = 0
         self._progress: Progress | None = None
         self._began = self._said = time.monotonic()
 
@@ -332,18 +278,17 @@ class TranslationView:
             self._progress.add_task("translating", total=None)
             yield
 
-    def show(self, translations: Collection[Translation]) -> None:
-        """Count and show these translations."""
-        self._num_done += len(translations)
-        self._num_bytes += sum(len(translation.source.encode()) + 1 for translation in translations)
-        for translation in translations:
-            self._counts[_TRUNCATED] += not translation.is_complete
-            self._counts[_SPLIT] += translation.is_split
-            self._num_unknown += len(translation.unknown)
-            if len(self._unknown) <= _SHOWN_WORDS:
-                self._unknown |= dict.fromkeys(translation.unknown)
-        if translations:
-            self._refresh()
+    def show(self, chunk: OutputChunk) -> None:
+        """Count and show what a buffer became."""
+        for number, language in enumerate(chunk.languages, start=self._num_saved + self._num_done + 1):
+            if language:
+                self._foreign.setdefault(language, []).append(number)
+        self._num_done += len(chunk.texts)
+        self._num_bytes += sum(len(text.encode()) + 1 for text in chunk.texts)
+        self._num_unknown += len(chunk.unknown)
+        if len(self._unknown) <= _SHOWN_WORDS:
+            self._unknown |= dict.fromkeys(chunk.unknown)
+        self._refresh()
 
     def show_progress(self, num_bytes: int) -> None:
         """Show that sentences of so many bytes are done; their texts need not be complete."""
@@ -364,13 +309,6 @@ class TranslationView:
         ):
             self._said = now
             self.screen.say(self._progress_text())
-
-    def note_languages(self, languages: Sequence[str | None]) -> None:
-        """Note which of the next texts are in another language."""
-        for language in languages:
-            self._num_ordered += 1
-            if language:
-                self._foreign.setdefault(language, []).append(self._num_saved + self._num_ordered)
 
     def report_end(self) -> None:
         """Report how many texts were translated and how fast, and warn of problems."""
@@ -402,7 +340,7 @@ class TranslationView:
 
     @property
     def _bytes_done(self) -> int:
-        """Of complete texts, or if they are more, of sentences, some in texts that are not complete."""
+        """Of buffers that are written, or if they are more, of sentences."""
         return max(self._num_bytes, self._num_sentence_bytes)
 
     def _progress_text(self) -> str:
@@ -420,9 +358,6 @@ class TranslationView:
         return None if expected is None else max(expected - self._num_saved_bytes - self._bytes_done, 0.0)
 
     def _warnings(self) -> Iterator[str]:
-        for problem, num_texts in self._counts.items():
-            if num_texts:
-                yield f"{problem}: {num_texts:,}"
         if self._foreign:
             listed = [
                 f"{foreign_text(language, self._target)}: line {_first_of(list(map(str, rows)))}"
@@ -460,10 +395,10 @@ def run_job(
 ) -> Counter[str]:
     """Translate all texts, and return the sums of the chunks' counts; if interrupted, show how to resume.
 
-    What is not resumed need not have the same buffers again: there each ends where the input pauses.
     ``check`` is called with the sums before the output takes its place, and may raise.
     """
-    stream = iter(texts)
+    # The buffers of an output that can be resumed are the same again: none ends where the input pauses.
+    stream = (text for text in texts) if destination.is_regular else iter(texts)
     output = None
     try:
         with (
@@ -471,13 +406,10 @@ def run_job(
             destination.opened(stream, job, view.screen) as output,
             view.showing(output.num_saved or 0),
         ):
-            has_more = None
-            if isinstance(texts, Lines) and output.num_saved is None:
-                has_more = texts.has_more
             counts = Counter(output.saved_counts)
-            for chunk in job.chunks(stream, view.show, view.show_progress, has_more, output.num_saved or 0):
-                output.append(chunk.texts, chunk.translations, chunk.counts)
-                view.note_languages(chunk.languages)
+            for chunk in job.chunks(stream, view.show_progress, output.num_saved or 0):
+                output.append(chunk)
+                view.show(chunk)
                 counts.update(chunk.counts)
             check(counts)
     except BaseException as error:
