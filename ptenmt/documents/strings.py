@@ -11,8 +11,8 @@ import yaml
 from lxml import etree
 
 from ptenmt.data.kept_parts import without_kept_parts
-from ptenmt.documents.html import Html
-from ptenmt.documents.inline import StringText, check_tags, html_tag, tagged
+from ptenmt.documents.html import SPACE, Html
+from ptenmt.documents.inline import Node, StringText, check_tags, html_tag, tagged
 from ptenmt.documents.text import TextFile
 from ptenmt.errors import DocumentError
 from ptenmt.translation.markup import Fragment
@@ -43,9 +43,7 @@ class _String:
 
     def __init__(self, value: str, encoded: Callable[[str], str]) -> None:
         if surrogate := _SURROGATE.search(value):
-            place = surrogate.start()
-            context = value[max(0, place - 20) : place + 20]
-            raise DocumentError(f"the string {context!r} has half of a surrogate pair, {surrogate[0]!r}")
+            raise DocumentError(f"a string has half of a surrogate pair, {surrogate[0]!r}")
         is_code = len(value) < _MOST_OF_CODE and _is_code(value)
         self._text = StringText([] if is_code else tagged(value, _TAG, html_tag))
         self._encoded = encoded
@@ -130,13 +128,9 @@ def _gettext_fields(source: str) -> Iterator[tuple[str, int, int, str, bool]]:
 
 def _gettext_string(text: str, mark: str, line_end: str) -> str:
     """A string, with a mark before its first word; one with line ends inside stands on several lines."""
-    lines = []
-    for line in _BEGIN_OF_WORD.sub(mark, text, count=1).splitlines(keepends=True) or [""]:
-        escaped = line.replace("\\", r"\\").replace('"', r"\"")
-        for letter, control in _CONTROLS.items():
-            escaped = escaped.replace(control, f"\\{letter}")
-        lines.append(f'"{escaped}"')
-    return line_end.join(lines if len(lines) == 1 else ['""', *lines])
+    lines = _BEGIN_OF_WORD.sub(mark, text, count=1).splitlines(keepends=True) or [""]
+    strings = [json.dumps(line, ensure_ascii=False) for line in lines]
+    return line_end.join(strings if len(strings) == 1 else ['""', *strings])
 
 
 def json_strings(source: str) -> TextFile:
@@ -224,15 +218,12 @@ def _is_plain(text: str) -> bool:
 
 
 def _yaml_block(event: Any, written: str, text: str) -> str:
-    """A text as a block in the indentation of the one that it replaces; paragraphs are not folded again."""
+    """A text as a block in the indentation of the one that it replaces; its lines are not folded."""
     header, *body = written.splitlines()
     first, first_value = (next(filter(str.strip, lines), "") for lines in (body, event.value.splitlines()))
     num_spaces = max(1, _num_spaces(first) - _num_spaces(first_value))
     text = text.rstrip("\n") if event.value[0].isspace() else text.strip("\n ")
-    if event.style == ">" and re.search(r"^[ \t]", text, re.MULTILINE):
-        header = header.replace(">", "|", 1)  # such lines are not folded
-    elif event.style == ">":
-        text = re.sub("\n+", r"\g<0>\n", text)
+    header = header.replace(">", "|", 1)
     line_end = "\r\n" if "\r\n" in written else "\n"
     ends = written[len(written.rstrip()) :]
     lines = (" " * num_spaces + line if line else "" for line in text.split("\n"))
@@ -250,7 +241,6 @@ _BEGINS, _ENDS = ("bpt", "bx", "sc"), ("ept", "ex", "ec")
 """Elements that stand where something begins, and where it ends."""
 _LANGUAGES = (("source-language", "srcLang"), ("target-language", "trgLang"))
 """The attributes, of version 1.2 and 2."""
-_Element = Any
 
 
 class Xliff(Html):
@@ -268,7 +258,7 @@ class Xliff(Html):
             _name_languages(root, *languages)
 
 
-def _name_languages(root: _Element, sources: Collection[str], target: str) -> None:
+def _name_languages(root: Node, sources: Collection[str], target: str) -> None:
     """Refuse a file of other languages; one without that of its targets gets it."""
     is_version_2 = root.get("version", "").startswith("2")
     for node in [root] if is_version_2 else root.iter("{*}file"):
@@ -280,13 +270,13 @@ def _name_languages(root: _Element, sources: Collection[str], target: str) -> No
         node.set(name, node.get(name, target))
 
 
-def _roles(root: _Element) -> dict[_Element, str]:
+def _roles(root: Node) -> dict[Node, str]:
     """The role of each node, as of HTML: new targets are blocks."""
     etree.strip_tags(root, etree.Comment, etree.ProcessingInstruction)
     units = [unit for unit in root.iter(*_UNITS) if next(unit.iterancestors(*_UNITS), None) is None]
     targets = {target for unit in units for target in _new_targets(unit)}
     codes = _paired_codes(root)
-    roles: dict[_Element, str] = {}
+    roles: dict[Node, str] = {}
     for node in root.iter():
         name = etree.QName(node).localname
         is_text = roles.get(node.getparent()) in ("block", "inline")
@@ -305,7 +295,7 @@ def _roles(root: _Element) -> dict[_Element, str]:
     return roles
 
 
-def _new_targets(unit: _Element) -> list[_Element]:
+def _new_targets(unit: Node) -> list[Node]:
     """The target of a unit, with the contents of its source; none if it has been translated."""
     source, target = unit.find("{*}seg-source"), unit.find("{*}target")
     source = unit.find("{*}source") if source is None else source
@@ -319,6 +309,8 @@ def _new_targets(unit: _Element) -> list[_Element]:
         target.tail = source.tail
     target.text = source.text
     target[:] = [deepcopy(node) for node in source]
+    if "preserve" in [node.get(SPACE) for node in (source, *around)]:
+        target.set(SPACE, "preserve")
     unit.attrib.pop("approved", None)
     if etree.QName(unit).localname == "segment":
         unit.set("state", "translated")
@@ -328,10 +320,10 @@ def _new_targets(unit: _Element) -> list[_Element]:
     return [target]
 
 
-def _paired_codes(root: _Element) -> dict[_Element, str]:
+def _paired_codes(root: Node) -> dict[Node, str]:
     """The roles of the codes that stand where something begins and where it ends, in the same element."""
-    roles: dict[_Element, str] = {}
-    opened: dict[tuple[_Element, str], _Element] = {}
+    roles: dict[Node, str] = {}
+    opened: dict[tuple[Node, str], Node] = {}
     for code in root.iter(*(f"{{*}}{name}" for name in _BEGINS + _ENDS)):
         key = code.get("startRef") or code.get("rid") or code.get("id", "")
         place = code.getparent(), key

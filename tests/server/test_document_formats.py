@@ -239,7 +239,7 @@ termo
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
 def test_front_matter_definitions_html_and_short_names_of_markdown(ends: str) -> None:
-    expected = EXTENSIONS
+    expected = EXTENSIONS.replace("description: >", "description: |")
     for line in ("o gato", "uma frase", "guia do projeto", "às", "os ", "gatos", " e 2", "ver mais ", "olá"):
         expected = expected.replace(line, line.upper())
     for line in ("\ntexto", "um <b>dois", "três <a", "quatro\n  cinco", "]: nota", "*dois", "    três"):
@@ -526,7 +526,7 @@ pt:
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
 def test_of_yaml_strings_are_translated_and_keys_comments_and_layout_stay(ends: str) -> None:
-    expected = YAML
+    expected = YAML.replace("dobrado: >-", "dobrado: |-").replace("comprida\n\n", "comprida\n")
     for text in (
         "o gato",
         'não é "bom"',
@@ -655,7 +655,7 @@ def test_of_xliff_2_targets_that_are_empty_are_filled() -> None:
         ("a.po", '"a"', "line 1 is none"),
         ("a.json", '{"a": "b",}', "not JSON: "),
         ("a.json", "[" * 100_000, "not JSON: it is nested too deeply"),
-        ("a.json", r'{"s": "x \ud800 não"}', r"the string 'x \\ud800 não' has half of a surrogate pair"),
+        ("a.json", r'{"s": "x \ud800 não"}', r"a string has half of a surrogate pair"),
         ("a.json", r'["\ud83d"]', "has half of a surrogate pair"),
         ("a.yaml", r's: "x \ud800 não"', "YAML|surrogate"),
         ("a.yaml", "a: 'b", "not YAML: .*line 1"),

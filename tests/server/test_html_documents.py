@@ -157,7 +157,7 @@ def test_an_element_has_a_maximum_number_of_attributes() -> None:
             '<html lang="pt"><body><p lang="pt-BR">um</p><p lang="fr">un</p></body></html>',
             '<html lang="en"><body><p lang="en">UM</p><p lang="fr">un</p></body></html>',
         ),
-        ("<!doctype html><p>um", '<!DOCTYPE html>\n<html lang="en"><body><p>UM</p></body></html>'),
+        ("<!doctype html><p>um", '<!doctype html><html lang="en"><body><p>UM</p></body></html>'),
         ('<p lang="pt">um</p>', '<p lang="en">UM</p>'),
         ('<p lang="pt" translate="no">um</p>', '<p lang="pt" translate="no">um</p>'),
     ],
