@@ -99,7 +99,7 @@ OnProgress = Callable[[str, int, int], None]
 """Called with the current activity, how much of it is done, and how much there is."""
 
 
-_FOR_DOCUMENTS = ("docx", "lxml", "markdown_it", "pptx", "srt")
+_FOR_DOCUMENTS = ("lxml", "markdown_it")
 
 
 def not_installed(package: str) -> PtenmtError:

@@ -27,9 +27,7 @@ LISTED = LIGHT["project"]["dependencies"]
 MODULES = {
     "markdown-it-py": "markdown_it",
     "prometheus-client": "prometheus_client",
-    "python-docx": "docx",
     "python-multipart": "python_multipart",
-    "python-pptx": "pptx",
     "pyyaml": "yaml",
     "tensorflow-datasets": "tensorflow_datasets",
     "tensorflow-text": "tensorflow_text",

@@ -8,7 +8,7 @@ Writes into FOLDER
 - ted-valid.tsv and ted-test.tsv: TED's pairs in natural spacing, never trained on;
 - tatoeba-test.tsv: 1,000 of the direct Tatoeba pairs of four words or more on each side, none of which shares
   a sentence with another;
-- everyday.tsv and rare-nouns.tsv: tests/everyday.tsv and the sentence pairs of tests/rare_nouns.tsv;
+- everyday.tsv and rare-nouns.tsv: tests/everyday.tsv and the pairs of benchmarks/acceptance_nouns.tsv;
 - pt-en/ and related/: the training pairs, without every pair that has a sentence of these test files on
   either side, compared without case, punctuation and spaces;
 - dictionary.tsv.gz: words and their usual translations; words.tsv.gz: the same with parts of speech;
@@ -305,9 +305,8 @@ def name_groups() -> list[tuple[str, ...]]:
 
 def held_out_names() -> set[str]:
     """The names of the acceptance set for names."""
-    file = Path(__file__).parents[1] / "benchmarks" / "acceptance_names.tsv"
-    rows = [line.split("\t") for line in file.read_text(encoding="utf-8").splitlines()]
-    return {word for row in rows for word in WORD.findall(row[2])}
+    text = (Path(__file__).parents[1] / "benchmarks" / "acceptance_names.tsv").read_text(encoding="utf-8")
+    return {word for line in text.splitlines() for word in WORD.findall(line.split("\t")[2])}
 
 
 def main() -> None:
@@ -322,17 +321,17 @@ def main() -> None:
     for name in ("pt-en", "related", "dictionary", "mono", "tfds"):
         if not (corpora / name).is_dir():
             parser.error(f"no folder {corpora / name}")
-    tests = Path(__file__).parents[1] / "tests"
+    root = Path(__file__).parents[1]
     everyday, rare_nouns = (
-        [tuple(line.split("\t")) for line in (tests / name).read_text(encoding="utf-8").splitlines()]
-        for name in ("everyday.tsv", "rare_nouns.tsv")
+        [tuple(line.split("\t")[:2]) for line in (root / name).read_text(encoding="utf-8").splitlines()]
+        for name in ("tests/everyday.tsv", "benchmarks/acceptance_nouns.tsv")
     )
     tables = {
         "ted-valid": ted_pairs(corpora, "validation"),
         "ted-test": ted_pairs(corpora, "test"),
         "tatoeba-test": tatoeba_test_pairs(corpora),
         "everyday": everyday,
-        "rare-nouns": [row[:2] for row in rare_nouns],
+        "rare-nouns": rare_nouns,
     }
     held_out = HeldOut(tables)
     for name, rows in tables.items():

@@ -98,7 +98,8 @@ def data_tables(reports: Sequence[FilterReport]) -> list[Table]:
             title=f"{name}: examples",
             rows=[row for pair in removed.examples for row in zip(("source", "target"), pair, strict=True)],
         )
-        for name, removed in FilterReport.total(reports).affected.items()
+        for name, removed in FilterReport.total(reports).removed.items()
+        if removed.count
     ]
     return [files_table(reports), *([filters_table(reports)] if examples else []), *examples]
 
@@ -118,9 +119,9 @@ def filters_table(reports: Sequence[FilterReport]) -> Table:
     """How many pairs each filter removed from each training file."""
     rows = [
         (name, report.name, f"{removed.count:,}", f"{removed.count / report.num_read:.2%}")
-        for name in FilterReport.total(reports).affected
+        for name in FilterReport.total(reports).removed
         for report in reports
-        if (removed := report.affected.get(name))
+        if (removed := report.removed.get(name)) and removed.count
     ]
     header = ("filter", "file", "pairs", "share")
     return Table(title="Removed by filter", header=header, rows=rows, numbers={2, 3})

@@ -9,7 +9,7 @@ import typer
 
 from ptenmt.atomic_files import file_checksum, json_checksum, make_folder, write_bytes, write_text
 from ptenmt.cli.console import Screen, counted
-from ptenmt.cli.translate_lines import INTERRUPTED, TranslationJob, is_written
+from ptenmt.cli.translate_lines import INTERRUPTED, TranslationJob, foreign_text, is_written
 from ptenmt.documents import check_format, translate_document
 from ptenmt.errors import DocumentError, OutputError
 
@@ -86,12 +86,17 @@ def _translate(screen: Screen, job: TranslationJob, file: Path, output: Path) ->
     began = time.monotonic()
     with screen.bar(file.name) as show:
         try:
-            content = translate_document(job.translator, file.name, file.read_bytes(), show, job.glossary)
+            content, language = translate_document(
+                job.translator, file.name, file.read_bytes(), show, job.glossary
+            )
         except DocumentError as error:
             raise DocumentError(f"{file}: {error.message}", error.hint) from error
         except OSError as error:
             raise DocumentError(f"cannot read {file}: {error.strerror or error}") from error
     write_bytes(output, content)
+    if language:
+        target = job.translator.config.data.languages[1]
+        screen.warn(f"{file} is in another language: {foreign_text(language, target)}")
     screen.say(f"{output}: {time.monotonic() - began:.1f} s")
 
 

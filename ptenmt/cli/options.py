@@ -22,7 +22,7 @@ COMMAND_LINE = "ptenmt.command_line"
 """Key of a context's ``meta``: the command line after ``ptenmt``."""
 MARKUP: Any = {"rich_markup_mode": "markdown", "pretty_exceptions_enable": False}
 """Settings of every Typer app."""
-FLAGS = {"beam_size": "--beam-size", "num_hypotheses": "--n-best", "max_length": "--max-length"}
+FLAGS = {"beam_size": "--beam-size", "num_hypotheses": "--n-best"}
 """Decoding options that have a flag of their own."""
 RUN_VARIABLE = "PTENMT_RUN"
 """The environment variable with the default of ``--run``, where that is a trained run to use."""
@@ -180,10 +180,7 @@ RunsToServe = Annotated[
 RunOfReverse = Annotated[str, _own_run(help=f"A run of the reverse direction: {_WHICH}.")]
 RunToDraw = Annotated[str | None, _own_run(help="Draw this run's own.")]
 RunToDescribe = Annotated[str | None, _own_run(help="The run to describe.")]
-Teachers = Annotated[
-    list[str],
-    run_option("--teacher", help=f"A run to learn from: {_WHICH}; may be given several times."),
-]
+Teacher = Annotated[str, run_option("--teacher", help=f"The run to learn from: {_WHICH}.")]
 InitFrom = Annotated[
     str | None,
     run_option(
@@ -258,15 +255,12 @@ def chosen_decoding(
     decoding: DecodingConfig,
     overrides: Sequence[str] | None,
     flags: Mapping[str, int | None],
-    names: Mapping[str, str] | None = None,
 ) -> DecodingConfig:
     """Change the decoding options of a run as of ``decoding_overrides``; errors as of ``override_decoding``.
 
     If more translations are requested than there are beams, and no beam size is, there will be as many beams.
-    Error messages call the options by these ``names``, by default those of the given flags.
     """
-    if names is None:
-        names = {option: FLAGS[option] for option, value in flags.items() if value is not None}
+    names = {option: FLAGS[option] for option, value in flags.items() if value is not None}
     changes = decoding_overrides(overrides, flags)
     given = {change.partition("=")[0].strip(): change.partition("=")[2] for change in changes}
     num_best = given.get("decoding.num_hypotheses", "")

@@ -39,9 +39,6 @@ _PACKAGES = (
     "python_multipart",
     "prometheus_client",
     "lxml",
-    "docx",
-    "pptx",
-    "srt",
     "markdown_it",
 )
 _access = partial(typer.Option, rich_help_panel="Address and access")

@@ -49,7 +49,7 @@ from ptenmt.translation.translator import BUFFER_SIZE, Translator, uses_keras
 _INVALID_HINT = "save the file as UTF-8, or write empty lines for such lines with --skip-invalid"
 DOCUMENTS = (
     *(".html", ".htm", ".md", ".srt", ".vtt", ".docx", ".odt", ".pptx", ".epub"),
-    *(".po", ".xliff", ".xlf", ".json", ".yaml", ".yml"),
+    *(".po", ".pot", ".xliff", ".xlf", ".json", ".yaml", ".yml"),
 )
 """File name suffixes of documents that are no lines of text."""
 _file_option = partial(typer.Option, rich_help_panel="Files")

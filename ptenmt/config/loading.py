@@ -1,6 +1,7 @@
 """Reading and writing configs: YAML and ``--set`` overrides to checked dataclasses, and back."""
 
 import difflib
+import logging
 import math
 import types
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -14,6 +15,11 @@ import yaml
 
 from ptenmt.config.schema import Config, CorpusFile, DecodingConfig
 from ptenmt.errors import ConfigError
+
+logger = logging.getLogger(__name__)
+
+_REMOVED = {"data.filters.same_numbers", "data.filters.same_urls", "data.filters.balanced_brackets"}
+"""Options of older versions, which configs and runs may still name; they are without effect."""
 
 
 def config_folders() -> list[Path]:
@@ -44,6 +50,8 @@ def load_config(name: str | Path, overrides: Sequence[str] = ()) -> Config:
         _find_beside(path.parent, values)
         for override in overrides:
             _apply_override(values, override)
+        if removed := sorted(name for name in _REMOVED if _has(values, name)):
+            logger.warning("%s: no longer an option, and ignored: %s", shown, ", ".join(removed))
         try:
             return build_config(values)
         except ConfigError as error:
@@ -197,6 +205,14 @@ class _StrictLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+def _has(values: Any, name: str) -> bool:
+    """Whether nested values have an option with this dotted name."""
+    section, _, rest = name.partition(".")
+    if not isinstance(values, dict) or section not in values:
+        return False
+    return not rest or _has(values[section], rest)
+
+
 def _apply_override(values: dict[str, Any], override: str) -> None:
     name, equals, text = override.partition("=")
     name = name.strip()
@@ -226,6 +242,8 @@ def _build(kind: type, values: Any, prefix: str, folder: Path = Path()) -> Any:
     options = {option.name: option for option in fields(kind)}
     arguments = {}
     for key, value in values.items():
+        if f"{prefix}{key}" in _REMOVED:
+            continue
         if key not in options:
             raise _unknown(f"{prefix}{key}", [f"{prefix}{option}" for option in options])
         if value is None and is_dataclass(hints[key]):

@@ -213,18 +213,10 @@ class FilterConfig(Section, name="data.filters"):
     spaces aside; 0.4 to 0.5 is usual."""
     different_sides: bool = False
     """Drop pairs whose sides are identical, ignoring case."""
-    same_numbers: bool = False
-    """Drop pairs whose numbers contradict each other: both sides have one that the other lacks, or a number
-    of three significant digits is missing. One side may spell a small number out."""
-    same_urls: bool = False
-    """Drop pairs whose sides have different URLs or e-mail addresses."""
-    balanced_brackets: bool = False
-    """Drop pairs whose sides have other numbers of unclosed brackets, or both have double quotes and one an
-    odd number more; not if a quote begins or ends a side."""
     right_language: bool = False
     """Drop pairs with a side that py3langid is sure is another language."""
     deduplicate: Literal["none", "exact", "near"] = "none"
-    """Drop repeated pairs. ``near``: also those that differ in case, punctuation, spaces and digits only."""
+    """Drop repeated pairs. ``near``: also those that differ in case, punctuation and spaces only."""
     unescape_html: bool = False
     """Replace HTML entities, such as ``&amp;quot;``, by the characters that they stand for, and remove
     invisible characters."""

@@ -142,8 +142,9 @@ class _ChunkWork:
         report = FilterReport("")
         if self.data is not None:
             report.num_read = len(chunk)
-            unescaped = report.unescape(chunk) if self.data.filters.unescape_html else chunk
-            chunk = list(_prepared(self.data, unescaped))
+            if self.data.filters.unescape_html:
+                chunk = [(filters.unescape(source), filters.unescape(target)) for source, target in chunk]
+            chunk = list(_prepared(self.data, chunk))
         return number, report.apply(chunk, self.filters), report
 
 

@@ -3,7 +3,6 @@
 The published tokenizer is one of them.
 """
 
-import itertools
 import logging
 import lzma
 import os
@@ -198,14 +197,9 @@ def _save(response: requests.Response, job: _Download, offset: int) -> None:
     """Write the body to the part from ``offset``, as the bytes come: a ``.gz`` file stays compressed."""
     length = response.headers.get("Content-Length", "")
     total = offset + int(length) if length.isdecimal() else None
-    chunks = response.raw.stream(_CHUNK, decode_content=False)
-    first = next(chunks, b"")
-    if first.lstrip()[:14].lower().startswith((b"<html", b"<!doctype html")):
-        job.version.unlink(missing_ok=True)
-        raise job.failure("the answer is a web page")
     with job.part.open("ab" if offset else "wb") as file:
         job.report(offset, total)
-        for chunk in itertools.chain([first], chunks):
+        for chunk in response.raw.stream(_CHUNK, decode_content=False):
             file.write(chunk)
             job.report(file.tell(), total)
         file.flush()

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from ptenmt.config import DataConfig
-from ptenmt.data.kept_parts import ADDRESS
 from ptenmt.data.languages import language_check
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.store import Chunk
@@ -30,14 +29,12 @@ Filter = Callable[[Chunk], Sequence[bool]]
 NUM_EXAMPLES = 5
 _MIN_OVERLAP_WORDS = 4
 _MIN_OVERLAP_BYTES = 30
-_SIGNIFICANT_DIGITS = 3
 _ASCII_SIGNS = bytes(code for code in range(128) if not chr(code).isalnum())
-_ASCII_SIGNS_AND_DIGITS = bytes(code for code in range(128) if not chr(code).isalpha())
-_ALL_BUT_SIGNS_AND_DIGITS = bytes(set(range(256)) - set(_ASCII_SIGNS_AND_DIGITS) | {ord(" ")})
+_ALL_BUT_SIGNS_AND_DIGITS = bytes(
+    code for code in range(256) if code > 127 or chr(code).isalpha() or code == ord(" ")
+)
 _OTHER_SIGNS = re.compile(r"[^\w\x00-\x7f]+")
 _INVISIBLE = re.compile("[\u00ad\u200b\ufeff]")
-_EMOJI = "\ufe0f"
-"""Shows the sign before it as an emoji."""
 _WORD = re.compile(r"\w+")
 _UNSPACED = re.compile(
     "[\u2e80-\u2fdf\u3005-\u3007\u3031-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
@@ -45,16 +42,6 @@ _UNSPACED = re.compile(
 )
 """About a word of a script without spaces: a Han or kana character, four Thai, Lao, Burmese or Khmer ones."""
 _ENTITY = re.compile(r"&(#?\w{2,8});|& ?(#\w{2,6}|quot|amp|lt|gt|apos|nbsp) ?;")
-_NUMBER = re.compile(r"(\d{1,18})(?=(\s?(?:h\b|h\d|hora|:\d\d|[ap]\.?\s?m\b))?)")
-"""A number, and what tells that it is an hour; minutes after it are a number, too."""
-_THOUSANDS_SIGN = re.compile(r"(?<=\d)(?<!\d{4})[.,' \u00a0\u202f](?=\d{3}(?!\d))")
-_ADDRESS = re.compile(ADDRESS)
-_BRACKET_OR_QUOTE = re.compile(r"[()\[\]{}\"“”„«»]|``|''")  # the last two in the Penn Treebank's style
-_QUOTE_AT_BEGINNING = re.compile(r"[^\w\s]*[\"“”„«»`]")
-_QUOTE_AT_END = re.compile(r"[^\w\s]*[\"“”„«»']")
-"""Of the reversed text, since a search for the end tries every quote."""
-_SMILEY_OR_ITEM = re.compile(r"[:;=]['-]?[()\[\]]|^\w{1,2}[)\]]")
-"""Brackets without a counterpart: in ``:)``, and in ``a)`` before an item of a list."""
 
 
 @dataclass
@@ -86,21 +73,12 @@ class FilterReport:
     num_left: int = 0
     removed: dict[str, Removed] = field(default_factory=dict)
     """By filter, in the order of application."""
-    unescaped: Removed = field(default_factory=Removed)
-    """Pairs in which HTML entities were replaced; they were not removed."""
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "FilterReport":
         """Return a report that was written with ``asdict``."""
         removed = {name: Removed(**counted) for name, counted in values["removed"].items()}
-        return cls(**{**values, "removed": removed, "unescaped": Removed(**values["unescaped"])})
-
-    def unescape(self, chunk: Chunk) -> Chunk:
-        """Return the pairs with HTML entities replaced."""
-        unescaped = [(unescape(source), unescape(target)) for source, target in chunk]
-        changed = [pair for pair, new in zip(chunk, unescaped, strict=True) if pair != new]
-        self.unescaped.add(changed, len(changed))
-        return unescaped
+        return cls(**{**values, "removed": removed})
 
     def apply(self, chunk: Chunk, filters: Mapping[str, Filter]) -> Chunk:
         """Return the pairs of a chunk that all filters keep."""
@@ -125,18 +103,11 @@ class FilterReport:
         """Number of pairs that each filter removed, in the order of application."""
         return {name: removed.count for name, removed in self.removed.items()}
 
-    @property
-    def affected(self) -> dict[str, Removed]:
-        """The pairs that each filter removed, and those that were changed, where there are any."""
-        every = {**self.removed, "HTML entities (changed, not removed)": self.unescaped}
-        return {name: removed for name, removed in every.items() if removed.count}
-
     def add(self, other: "FilterReport") -> None:
         """Add the report of other pairs of the file."""
         self.num_read += other.num_read
         self.num_drawn += other.num_drawn
         self.num_left += other.num_left
-        self.unescaped.add(other.unescaped.examples, other.unescaped.count)
         for name, removed in other.removed.items():
             self.removed.setdefault(name, Removed()).add(removed.examples, removed.count)
 
@@ -157,8 +128,7 @@ def pair_filters(data: DataConfig) -> dict[str, Filter]:
     options = data.filters
     filters: dict[str, Filter] = {}
     if words := options.max_words:
-        unit = "word" if words == 1 else "words"
-        filters[f"over {words} {unit}"] = partial(_each_side, partial(_has_few_words, words))
+        filters[f"over {words} words"] = partial(_each_side, partial(_has_few_words, words))
     if ratio := options.max_length_ratio:
         filters[f"length ratio over {ratio}"] = partial(_each_pair, partial(_have_similar_lengths, ratio))
     if length := options.max_word_length:
@@ -167,12 +137,6 @@ def pair_filters(data: DataConfig) -> dict[str, Filter]:
         filters[f"letters under {share:.0%}"] = partial(_each_side, partial(_has_letters, share))
     if options.different_sides:
         filters["identical sides"] = partial(_each_pair, _differ)
-    if options.same_numbers:
-        filters["other numbers"] = partial(_each_pair, _have_same_numbers)
-    if options.same_urls:
-        filters["other URLs"] = partial(_each_pair, _have_same_addresses)
-    if options.balanced_brackets:
-        filters["unbalanced brackets or quotes"] = partial(_each_pair, _have_same_balance)
     if options.right_language:
         languages = (data.source_language, data.target_language)
         language_check(languages)  # an unknown language is an error now
@@ -215,9 +179,10 @@ def _without_overlap(sources: set[bytes], targets: set[bytes], chunk: Chunk) -> 
 
 def _in_languages(languages: tuple[str, str], chunk: Chunk) -> Sequence[bool]:
     check = language_check(languages)
-    sides = [[pair[side] for pair in chunk] for side in (0, 1)]
-    accepted = [check.accepts(texts, language) for texts, language in zip(sides, languages, strict=True)]
-    return [source and target for source, target in zip(*accepted, strict=True)]
+    sources, targets = (
+        check.foreign([pair[side] for pair in chunk], language) for side, language in enumerate(languages)
+    )
+    return [source is None and target is None for source, target in zip(sources, targets, strict=True)]
 
 
 def _each_pair(test: Callable[[str, str], bool], chunk: Chunk) -> Sequence[bool]:
@@ -260,68 +225,10 @@ def _differ(source: str, target: str) -> bool:
     return source.casefold() != target.casefold()
 
 
-def _have_same_numbers(source: str, target: str) -> bool:
-    written = _NUMBER.findall(source), _NUMBER.findall(target)
-    if written[0] == written[1]:
-        return True
-    joined = [_NUMBER.findall(_THOUSANDS_SIGN.sub("", text)) for text in (source, target)]
-    for sides in (written, joined):  # 13.31 is 13:31, which may be no hour
-        if len({frozenset(int(digits) for digits, _ in side) for side in sides}) == 1:
-            return True
-    sources, targets = ({_number(digits, bool(hour)) for digits, hour in side} for side in joined)
-    if sources - targets and targets - sources:
-        return False
-    return all(len(str(number).strip("0")) < _SIGNIFICANT_DIGITS for number in sources ^ targets)
-
-
-def _number(digits: str, is_hour: bool) -> int:
-    """A number, in which the 1980s are 80, 18 h is 6 p.m., and 13,000 as *13 mil* is 13."""
-    number = int(digits)
-    while number and number % 1000 == 0:
-        number //= 1000
-    if 1900 < number < 2000 and number % 10 == 0:
-        number -= 1900
-    return number - 12 if is_hour and 12 < number < 24 else number
-
-
-def _have_same_addresses(source: str, target: str) -> bool:
-    return _addresses(source) == _addresses(target)
-
-
-def _addresses(text: str) -> set[str]:
-    """The URLs, without their scheme, and the e-mail addresses of a text."""
-    text = text.casefold()
-    if "://" not in text and "@" not in text and "www." not in text:
-        return set()
-    bare = (address.rpartition("://")[2].removeprefix("www.") for address in _ADDRESS.findall(text))
-    return {address.rstrip("/") for address in bare} - {""}
-
-
-def _have_same_balance(source: str, target: str) -> bool:
-    """Whether the same brackets are left open on both sides, and quotes on both or none.
-
-    Quotes at the beginning or end of a sentence may belong to a longer quotation, and one side may have
-    dashes where the other has quotes.
-    """
-    signs = _BRACKET_OR_QUOTE.findall(source), _BRACKET_OR_QUOTE.findall(target)
-    if signs[0] == signs[1]:
-        return True
-    num_quotes = [sum(sign not in "()[]{}" for sign in side) for side in signs]
-    ends = (_QUOTE_AT_BEGINNING.match(text) or _QUOTE_AT_END.match(text[::-1]) for text in (source, target))
-    if all(num_quotes) and (num_quotes[0] - num_quotes[1]) % 2 and not any(ends):
-        return False
-    plain = _SMILEY_OR_ITEM.sub("", source), _SMILEY_OR_ITEM.sub("", target)
-    return any(_open_brackets(one) == _open_brackets(other) for one, other in ((source, target), plain))
-
-
-def _open_brackets(text: str) -> tuple[int, ...]:
-    return tuple(text.count(opening) - text.count(closing) for opening, closing in ("()", "[]", "{}"))
-
-
 class Duplicates:
     """Keeps the first of equal pairs; stores 8 bytes per pair, in sorted runs that double in size.
 
-    If ``is_near``, case, punctuation, spaces and digits are ignored.
+    If ``is_near``, case, punctuation and spaces are ignored.
     """
 
     def __init__(self, *, is_near: bool) -> None:
@@ -347,7 +254,7 @@ class Duplicates:
 
     def _key(self, source: str, target: str) -> bytes:
         if self._is_near:
-            return b"\t".join(bare_text(text, _ASCII_SIGNS_AND_DIGITS) for text in (source, target))
+            return b"\t".join(map(bare_text, (source, target)))
         return f"{len(source)}\t{source}\t{target}".encode()
 
 
@@ -370,17 +277,12 @@ def _character(entity: re.Match[str]) -> str:
     return html.unescape(f"&{name};") if name.startswith("#") else html5.get(f"{name};", entity[0])
 
 
-def bare_text(text: str, ascii_signs: bytes = _ASCII_SIGNS) -> bytes:
+def bare_text(text: str) -> bytes:
     """Return a text without case, punctuation and spaces; as it is if nothing is left."""
     bare = unescape(text).casefold()
     if not bare.isascii():
-        bare = _OTHER_SIGNS.sub(_marks, unicodedata.normalize("NFKC", bare))
-    return bare.encode().translate(None, ascii_signs) or text.casefold().encode()
-
-
-def _marks(signs: re.Match[str]) -> str:
-    """The vowel signs and accents of many scripts, which to Python belong to no word; emoji's have none."""
-    return "".join(sign for sign in signs[0] if unicodedata.category(sign) in ("Mn", "Mc") and sign != _EMOJI)
+        bare = _OTHER_SIGNS.sub("", unicodedata.normalize("NFKC", bare))
+    return bare.encode().translate(None, _ASCII_SIGNS) or text.casefold().encode()
 
 
 def digest(text: str | bytes) -> bytes:

@@ -108,10 +108,6 @@ class LanguageCheck:
         pairs = [(language, share / total) for language, share in shares.items()]
         return sorted(pairs, key=lambda pair: -pair[1])
 
-    def accepts(self, texts: Sequence[str], language: str) -> list[bool]:
-        """Return whether each text may be in a language; when in doubt it may."""
-        return [found is None for found in self.foreign(texts, language)]
-
     def foreign(self, texts: Sequence[str], language: str) -> list[str | None]:
         """Return the language of each text that is surely not in this one, None for other texts."""
         return [self._foreign(text, language) for text in texts]

@@ -2,6 +2,7 @@
 
 import codecs
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from itertools import chain
@@ -9,22 +10,25 @@ from pathlib import PurePath
 from typing import Protocol
 
 from ptenmt.data.readers import has_many_zeros
-from ptenmt.documents.archive import epub, open_document_text
 from ptenmt.documents.html import Html
 from ptenmt.documents.markdown import markdown
-from ptenmt.documents.office import OfficeDocument
-from ptenmt.documents.strings import WithAccelerators, gettext_messages, json_strings, yaml_strings
-from ptenmt.documents.text import Parsed, Subtitles, plain_text, web_vtt
-from ptenmt.documents.xliff import Xliff
+from ptenmt.documents.office import epub, office_document, open_document_text
+from ptenmt.documents.strings import (
+    Xliff,
+    gettext_messages,
+    json_strings,
+    yaml_strings,
+)
+from ptenmt.documents.text import Parsed, plain_text, subrip, web_vtt
 from ptenmt.errors import DocumentError, OnProgress
-from ptenmt.translation import Translator
+from ptenmt.translation import Translation, Translator
 from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.markup import Fragment, move_markup, text_of
 
 _TEXT_FORMATS: dict[str, Callable[[str], Parsed]] = {
     ".txt": plain_text,
     ".md": markdown,
-    ".srt": Subtitles,
+    ".srt": subrip,
     ".vtt": web_vtt,
     ".json": json_strings,
     ".yaml": yaml_strings,
@@ -32,9 +36,10 @@ _TEXT_FORMATS: dict[str, Callable[[str], Parsed]] = {
 }
 _FORMATS_WITH_LANGUAGES: dict[str, Callable[..., Parsed]] = {
     ".html": Html,
-    ".po": partial(WithAccelerators, gettext_messages),
-    ".xliff": partial(WithAccelerators, Xliff),
-    ".xlf": partial(WithAccelerators, Xliff),
+    ".po": gettext_messages,
+    ".pot": gettext_messages,
+    ".xliff": Xliff,
+    ".xlf": Xliff,
 }
 FORMATS = (*_TEXT_FORMATS, *_FORMATS_WITH_LANGUAGES, ".docx", ".odt", ".pptx", ".epub")
 """The file name suffixes of the formats."""
@@ -99,9 +104,9 @@ def read_document(
     check_format(name)
     match suffix := _suffix(name):
         case ".docx":
-            return OfficeDocument(content, "a Word document")
+            return office_document(content, "a Word document")
         case ".pptx":
-            return OfficeDocument(content, "a presentation")
+            return office_document(content, "a presentation")
         case ".odt":
             return open_document_text(content)
         case ".epub":
@@ -113,10 +118,13 @@ def read_document(
 
 def translate_document(
     translator: Translator, name: str, content: bytes, on_progress: OnProgress, glossary: Glossary | None
-) -> bytes:
+) -> tuple[bytes, str | None]:
     """Translate a document of a format that its name tells; its layout stays.
 
     ``on_progress``: called with the name and the bytes of sentences done and in all. Raises DocumentError.
+
+    Returns:
+        The translation, and the document's ``other_language``.
     """
     source, target = translator.config.data.languages
     document = read_document(name, content, ((source,), target))
@@ -129,7 +137,17 @@ def translate_document(
         on_progress(name, min(done, total), total)
 
     translations = list(chain(*translator.translate_buffers(texts, glossary=glossary, on_progress=show)))
-    return document.with_texts([best for best, *_ in move_markup(translator, translations, document.texts)])
+    moved = move_markup(translator, translations, document.texts)
+    return document.with_texts([best for best, *_ in moved]), other_language(translations)
+
+
+def other_language(translations: Sequence[Translation]) -> str | None:
+    """The language of most of a document, if the translator has found it not to be the source language."""
+    num_characters: Counter[str | None] = Counter()
+    for translation in translations:
+        num_characters[translation.detected] += len(translation.source)
+    language = max(num_characters, key=num_characters.__getitem__, default=None)
+    return language if 2 * num_characters[language] > num_characters.total() else None
 
 
 def translated_name(name: str, language: str) -> str:

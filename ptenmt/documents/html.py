@@ -6,6 +6,7 @@ prescribes, and escapes each text that it writes: no translation can become mark
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from html import escape, unescape
 from typing import Any
 
@@ -13,19 +14,18 @@ from lxml import etree
 
 from ptenmt.documents.inline import (
     LINE_BREAK,
-    ElementText,
-    are_texts,
-    boundary,
+    InlineText,
+    Piece,
+    TreeWriter,
     check_tags,
     is_prose,
     is_translated,
     limited,
-    merged,
-    numbers_in_braces,
+    ordinal,
     xml_characters,
 )
 from ptenmt.errors import DocumentError
-from ptenmt.translation.markup import Elements, Fragment, text_of
+from ptenmt.translation.markup import Fragment, text_of
 
 MAX_TAGS = 100_000
 MAX_ATTRIBUTES = 1_000
@@ -60,20 +60,12 @@ _END_OF_BODY = re.compile(r"</(?:body|html)\b[^>]*>?", re.IGNORECASE)
 """These end tags are optional, and libxml2 drops text that follows them."""
 _NO_XML = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#\d+|#x[\da-fA-F]+);)(?:\w+;)?|<(?![\w:/!?])")
 """What begins neither an entity of XML nor a tag."""
-_EMPTY = re.compile(
-    r"""<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>"""
-    r"""|<([^\s<>/!?]+)((?:\s+[^\s<>=/]+\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*></\1\s*>""",
-    re.DOTALL,
-)
-"""An empty element with an end tag, or what may have something in it that looks like one."""
-_HAS_END_TAG = "ptenmt-has-end-tag"
-"""The attribute with which such elements are parsed: to lxml they are the same as those without."""
-_CODE_BEGINS = {"<?": "?>", "<![CDATA[": "]]>"}
-"""What begins and ends code in HTML, of PHP for one, and text of XML; to browsers these are comments."""
-_CODE = re.compile("|".join(map(re.escape, _CODE_BEGINS)))
+_CODE = {"?>": r"<\?.*?\?>", "]]>": r"<!\[CDATA\[.*?\]\]>"}
+"""Code in HTML, of PHP for one, and text of XML, by their ends; to browsers these are comments."""
+_UNFINISHED_CODE = re.compile(r"<\?php.*", re.DOTALL)
 _CODE_NAME = re.compile("(?:(?:<|&lt;)!--)?ptenmtcode([0-9]{1,6})q(?:--(?:>|&gt;))?")
-_TAG_SIGN = re.compile(r"<(?:title|textarea)\b[^<>]*>|<[A-Za-z/!]|>", re.IGNORECASE)
-"""Where comments cannot stand begins, or ends: a tag, or an element with nothing but text."""
+_NO_COMMENTS = r"<(?:title|textarea)\b(?:{0}|[^<])*|<[A-Za-z/](?:{0}|[^>])*"
+"""Where comments cannot stand: an element with nothing but text, a tag."""
 _BEFORE_HTML = re.compile(r"\s+|<!--ptenmtcode[0-9]+q-->")
 _PROLOG = re.compile(r"\s+|<\?.*?\?>|<!--.*?-->|<!doctype\b[^>\[]*>", re.IGNORECASE | re.DOTALL)
 """What precedes the root of XML. A document type with declarations is none: it is not well-formed."""
@@ -81,6 +73,7 @@ _XHTML = "{http://www.w3.org/1999/xhtml}"
 _LANGUAGES = "lang", "{http://www.w3.org/XML/1998/namespace}lang"
 _WHITE = " \t\r\n\f"
 _SPACE = re.compile(f"[{_WHITE}]+")
+_SPACES = "{http://www.w3.org/XML/1998/namespace}space"
 _Element = Any
 """lxml has no public name for the class of elements."""
 
@@ -109,9 +102,14 @@ class Html:
     ) -> None:
         check_tags(source.count("<"), MAX_TAGS)
         is_xml = is_xhtml or roles is not None
-        self._codes, self._breaks = list[str](), list[str]()
+        self._codes: list[str] = []
+        self._breaks: list[str] = []
         if not is_xml:
-            source = self._without_code(xml_characters(source))
+            source = xml_characters(source)
+            for end, code in _CODE.items():
+                source = self._without_code(source, source.rfind(end) + len(end), code)
+            if unfinished := _UNFINISHED_CODE.search(source):
+                source = source[: unfinished.start()] + f"<!--{self._named(unfinished)}-->"
             self._breaks = LINE_BREAK.findall(source)
             source = LINE_BREAK.sub("<br>", source)
         self._is_xhtml = is_xhtml
@@ -120,14 +118,14 @@ class Html:
         self._is_page = not is_xml and _begins_page(source)
         self._method = "xml" if is_xml else "html"
         if is_xml:
-            self.root = _parsed_xml(source if is_xhtml else _EMPTY.sub(_with_end_tag, source))
+            self.root = _parsed_xml(source)
         else:
             self.root = _parsed(source if self._is_page else f"<html><body>{source}")
         for node in self.root.iter(f"{_XHTML}*") if is_xhtml else ():
             node.tag = node.tag.removeprefix(_XHTML)
         translated = {} if roles else _translated(self.root, languages)
         role_of = roles(self.root) if roles else _roles(self.root, translated)
-        units = _units(self.root, role_of, numbers_in_braces(self.root), has_boundaries=roles is None)
+        units = _units(self.root, role_of)
         self._units = [unit for unit in units if is_translated(text_of(unit.spans))]
         self._attributes = [
             (element, name)
@@ -154,22 +152,20 @@ class Html:
         start = self._prolog + escape(body.text or "", quote=False)
         return self._as_typed(start + "".join(map(self._written, body)))
 
-    def _without_code(self, source: str) -> str:
-        """The HTML with a comment in place of each piece of code, or, within a tag, a name."""
-        last_ends = {begin: source.rfind(end) for begin, end in _CODE_BEGINS.items()}
-        parts, end, is_in_tag, found = list[str](), 0, False, _CODE.search(source)
-        while found:
-            begin, after = found.span()
-            if begin < last_ends[found[0]] or source.startswith("php", after):
-                for sign in _TAG_SIGN.finditer(source, end, begin):
-                    is_in_tag = sign[0] != ">"
-                name = f"ptenmtcode{len(self._codes)}q"
-                parts += [source[end:begin], name if is_in_tag else f"<!--{name}-->"]
-                code_end = source.find(_CODE_BEGINS[found[0]], after)
-                after = end = len(source) if code_end < 0 else code_end + len(_CODE_BEGINS[found[0]])
-                self._codes.append(source[begin:end])
-            found = _CODE.search(source, after)
-        return "".join([*parts, source[end:]])
+    def _without_code(self, source: str, end: int, code: str) -> str:
+        """The HTML up to ``end`` with a comment in place of each piece of code, or, within a tag, a name."""
+        pattern = re.compile(f"(?P<code>{code})|{_NO_COMMENTS.format(code)}", re.DOTALL)
+
+        def named(found: re.Match[str]) -> str:
+            if found["code"]:
+                return f"<!--{self._named(found)}-->"
+            return re.sub(code, self._named, found[0], flags=re.DOTALL)
+
+        return pattern.sub(named, source[:end]) + source[end:]
+
+    def _named(self, code: re.Match[str]) -> str:
+        self._codes.append(code[0])
+        return f"ptenmtcode{len(self._codes) - 1}q"
 
     def _as_typed(self, written: str) -> str:
         """The HTML with the source's code and its notation of line breaks."""
@@ -192,15 +188,13 @@ class Html:
     def _written(self, tree: Any) -> str:
         if self._method == "xml":
             for node in tree.iter("*"):
-                has_end_tag = node.attrib.pop(_HAS_END_TAG, None) is not None
-                node.text = node.text or ("" if has_end_tag else None)  # <x></x> or <x/>
                 if self._is_xhtml and node.tag[0] != "{":
                     node.tag = _XHTML + node.tag
         written = str(etree.tostring(tree, method=self._method, encoding="unicode"))
         return written.replace("<wbr></wbr>", "<wbr>")
 
 
-class _HtmlUnit(ElementText):
+class _HtmlUnit:
     """Text and inline elements between two blocks.
 
     Args:
@@ -208,89 +202,79 @@ class _HtmlUnit(ElementText):
         place: ``text``, if the unit begins in it, before its first child; ``tail``, if it follows it.
         nodes: The inline elements.
         roles: Of all elements; see ``_roles``.
-        taken: As of ``InlineText``.
-        has_boundaries: As of ``TaggedText``.
     """
 
     def __init__(
-        self,
-        element: _Element,
-        place: str,
-        nodes: list[_Element],
-        roles: Mapping[_Element, str],
-        taken: Collection[str],
-        *,
-        has_boundaries: bool,
+        self, element: _Element, place: str, nodes: list[_Element], roles: Mapping[_Element, str]
     ) -> None:
-        first = self._last = getattr(element, place) or ""
-        super().__init__(taken)
         self._element, self._place, self._nodes, self._roles = element, place, nodes, roles
-        self._has_boundaries = has_boundaries
-        self._end = ""
-        """The last character of the text."""
-        self._is_after_point = False
-        self._after_space = set[int]()
-        """The numbers of empty elements that follow a space."""
-        self._add_text(first, ())
-        for node in nodes:
-            self._add(node, ())
-        # White space at both ends has no effect, and stays as it is.
-        self._before, self._after = first[: len(first) - len(first.lstrip(_WHITE))], ""
-        if self.spans and self.spans[-1][0][-1:] == " ":
-            text, path = self.spans.pop()
-            self.spans += [(text[:-1], path)] if text[:-1] or path else []
-            self._after = self._last[len(self._last.rstrip(_WHITE)) :]
-        self.spans = merged(self.spans)
-
-    def boxes(self) -> list[_Element]:
+        self.boxes: list[_Element] = []
         """The elements that have texts of their own."""
-        return [element for element in self._elements if self._roles.get(element) == "box"]
+        self._text_before = ""
+        """The last part of the text that is read."""
+        self._is_after_point = False
+        """Whether an element without text follows it."""
+        around = (node.get(_SPACES) for node in [element, *element.iterancestors()])
+        self._is_preserved = next(filter(None, around), "") == "preserve"
+        first = getattr(element, place) or ""
+        self._text = InlineText(self._pieces(first, nodes))
+        self.spans = self._text.spans
+        self._before = self._after = ""
+        if not self._is_preserved:  # white space at both ends has no effect, and stays as it is
+            last = (nodes[-1].tail if nodes else first) or ""
+            self._before = first[: len(first) - len(first.lstrip(_WHITE))]
+            self._after = last[len(last.rstrip(_WHITE)) :] if nodes or last.strip(_WHITE) else ""
+            if self.spans and self.spans[-1][0][-1:] == " ":
+                text, path = self.spans.pop()
+                self.spans += [(text[:-1], path)] if text[:-1] or path else []
 
-    def _add(self, node: _Element, path: Elements) -> None:
-        role = self._roles[node]
-        if role == "placeholder":
-            name = self._placeholder(node, "\n" if node.tag == "br" else None)
-            self._put(name, path)
-            self._end = name[-1]
-        else:
-            inner = (*path, self._number(node))
-            if role != "inline" and self._end == " ":
-                self._after_space.add(inner[-1])
-            if role == "inline":
-                ordinal = self._ordinal(node.text or "") if node.tag == "sup" and len(node) == 0 else ""
-                self._add_text(ordinal or node.text, path if ordinal else inner)
-                for child in node:
-                    self._add(child, inner)
-            self._put_empty(inner)
-            self._is_after_point = self._is_after_point or node.tag in _POINTS
-        self._add_text(node.tail, path)
+    def _pieces(self, text: str | None, nodes: Iterable[_Element]) -> Iterator[Piece]:
+        """The pieces of an element, or of the unit."""
+        yield from self._text_pieces(text)
+        for node in nodes:
+            kind, _, key = self._roles[node].partition(" ")
+            if kind == "placeholder":
+                is_break = node.tag == "br"
+                yield Piece("break" if is_break else "placeholder", node)
+                self._text_before, self._is_after_point = "\n" if is_break else "}", False
+            elif kind == "inline":
+                yield from self._element_pieces(node)
+            elif kind in ("begin", "end"):
+                yield Piece("open" if kind == "begin" else "close", node, key)
+            else:
+                self.boxes += [node] if kind == "box" else []
+                yield Piece("box" if node.tag in _POINTS else "point", node, node.tag)
+                self._is_after_point = True
+            yield from self._text_pieces(node.tail)
 
-    def _add_text(self, text: str | None, path: Elements) -> None:
-        """Append text with white space collapsed as in browsers."""
-        self._last = text or self._last
-        spaced = _SPACE.sub(" ", text or "")
-        if spaced[:1] == " " and self._end in ("", " ", "\n"):
+    def _element_pieces(self, node: _Element) -> Iterator[Piece]:
+        is_sign = node.tag == "sup" and len(node) == 0
+        sign = ordinal(self._text_before, node.text or "") if is_sign else ""
+        yield from self._text_pieces(sign)
+        yield Piece("open", node, node.tag)
+        if not sign:
+            yield from self._pieces(node.text, node)
+        yield Piece("close", None, node.tag)
+        self._is_after_point = self._is_after_point or not (len(node) or node.text)
+
+    def _text_pieces(self, text: str | None) -> Iterator[Piece]:
+        """A text with white space collapsed as in browsers."""
+        spaced = (text or "") if self._is_preserved else _SPACE.sub(" ", text or "")
+        if spaced[:1] == " " and self._text_before[-1:] in ("", " ", "\n") and not self._is_preserved:
             spaced = spaced[1:]
-            if self.spans and not self.spans[-1][0]:  # it is one, after an image
-                self.spans.append(("", (*path, self._number(" "))))
-        elif self._end.isalnum() and spaced[:1].isalnum():
-            last = next(span for span in reversed(self.spans) if span[0])
-            around = boundary(last, spaced, path, lambda number: self._elements[number].tag)
-            if self._has_boundaries and around is not None:
-                self._put(self._placeholder("", "\n"), around)
-            elif self._is_after_point:
-                spaced = f" {spaced}"
+            if self._is_after_point:
+                yield Piece("point", " ")
         if spaced:
-            self._put(spaced, path)
-            self._end, self._is_after_point = spaced[-1], False
+            yield Piece("text", spaced)
+            self._text_before, self._is_after_point = spaced, False
 
     def fill(self, spans: Sequence[Fragment]) -> None:
         """Replace the text."""
         for node in self._nodes:
             node.getparent().remove(node)
         container = self._element.makeelement("div")
-        self._write_into(container, self._spaced(spans))
-        self._append_text(self._after)
+        self._text.write(spans, TreeWriter(container, self._emptied, _append_text))
+        _append_text(container, self._after)
         self._nodes = list(container)
         setattr(self._element, self._place, None)
         for node in reversed(self._nodes):
@@ -300,16 +284,9 @@ class _HtmlUnit(ElementText):
                 self._element.addnext(node)
         setattr(self._element, self._place, self._before + (container.text or ""))
 
-    def _spaced(self, spans: Sequence[Fragment]) -> Iterator[Fragment]:
-        """The translation, with a space before the empty elements that follow one."""
-        end = " "
-        for text, path in spans:
-            if not text and not end.isspace() and self._after_space.intersection(path[-1:]):
-                yield " ", path[:-1]
-            yield text, path
-            end = text[-1:] or end
-
-    def _emptied(self, element: _Element, *, is_first: bool) -> tuple[_Element, _Element]:
+    def _emptied(self, element: _Element, is_first: bool) -> tuple[_Element, _Element | None]:
+        if self._roles[element].startswith(("begin", "end")):
+            return deepcopy(element), None
         if not is_first:
             attributes = {name: value for name, value in element.attrib.items() if name != "id"}
             element = element.makeelement(element.tag, attributes)
@@ -318,13 +295,13 @@ class _HtmlUnit(ElementText):
             element.text = None
         return element, element
 
-    def _append_text(self, text: str) -> None:
-        parent = self._opened[-1]
-        last = next(parent.iterchildren(reversed=True), None)  # len() counts them all
-        if last is None:
-            parent.text = (parent.text or "") + xml_characters(text)
-        else:
-            last.tail = (last.tail or "") + xml_characters(text)
+
+def _append_text(parent: _Element, text: str) -> None:
+    last = next(parent.iterchildren(reversed=True), None)  # len() counts them all
+    if last is None:
+        parent.text = (parent.text or "") + text
+    else:
+        last.tail = (last.tail or "") + text
 
 
 def _begins_page(source: str) -> bool:
@@ -354,10 +331,6 @@ def _parsed(source: str) -> _Element:
         node.tag = "after-wbr"
     etree.strip_tags(root, "after-wbr")
     return root
-
-
-def _with_end_tag(empty: re.Match[str]) -> str:
-    return f'<{empty[1]}{empty[2]} {_HAS_END_TAG}=""></{empty[1]}>' if empty[1] else empty[0]
 
 
 def _parsed_xml(source: str) -> _Element:
@@ -462,42 +435,18 @@ def _is_note(node: _Element) -> bool:
     return text[:1] == "[" or not is_prose(text) or (node.tag == "sup" and node.find("a") is not None)
 
 
-def _units(
-    block: _Element, roles: Mapping[_Element, str], taken: Collection[str], *, has_boundaries: bool
-) -> Iterator[_HtmlUnit]:
+def _units(block: _Element, roles: Mapping[_Element, str]) -> Iterator[_HtmlUnit]:
     """The translation units in a block, in order."""
     begin, place, nodes = block, "text", list[_Element]()
     for child in [*block, None]:
         if child is not None and roles[child] not in ("block", "untranslated"):
             nodes.append(child)
             continue
-        if has_boundaries and _are_texts(getattr(begin, place), nodes, roles):
-            for node in nodes:
-                if roles[node] in ("inline", "box"):
-                    yield from _units(node, roles, taken, has_boundaries=has_boundaries)
-        elif roles[block] != "untranslated":
-            unit = _HtmlUnit(begin, place, nodes, roles, taken, has_boundaries=has_boundaries)
+        if roles[block] != "untranslated":
+            unit = _HtmlUnit(begin, place, nodes, roles)
             yield unit
-            for box in unit.boxes():
-                yield from _units(box, roles, taken, has_boundaries=has_boundaries)
+            for box in unit.boxes:
+                yield from _units(box, roles)
         if child is not None:
-            yield from _units(child, roles, taken, has_boundaries=has_boundaries)
+            yield from _units(child, roles)
             begin, place, nodes = child, "tail", []
-
-
-def _are_texts(before: str | None, nodes: Sequence[_Element], roles: Mapping[_Element, str]) -> bool:
-    """Whether the inline elements between two blocks, or those in the only one, are texts of their own."""
-    gaps, elements = [before or ""], list[_Element]()
-    for node in nodes:
-        if roles[node] == "placeholder" and node.tag != "br":
-            return False
-        if roles[node] == "inline":
-            elements.append(node)
-            gaps.append("")
-        gaps[-1] += node.tail or ("\n" if node.tag == "br" else "")
-    if len(elements) == len(nodes) == 1 and not "".join(gaps).strip():
-        return _are_texts(elements[0].text, elements[0], roles)
-    if len(elements) < 2:
-        return False
-    texts = ((node.tag, "".join(node.itertext())) for node in elements)
-    return are_texts(list(texts), gaps)

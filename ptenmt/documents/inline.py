@@ -1,38 +1,34 @@
 """What is translated in a document: which texts, how many there may be, and their inline elements."""
 
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from itertools import chain, count, groupby, islice, pairwise
 from operator import itemgetter
-from typing import Any, TypeVar
-
-from lxml import etree
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from ptenmt.errors import DocumentError
 from ptenmt.translation.markup import Elements, Fragment, num_shared, text_of
 
 MAX_TEXTS = 20_000
 """Texts of a document; even at one word each they would keep a server busy for minutes."""
+MAX_DEPTH = 64
+"""Of elements in each other; what is inside a further one is written after it."""
 LINE_BREAK = re.compile(r"</?br\s*/?>", re.IGNORECASE)
 """A line break of HTML, which plain texts have, too; browsers take an end tag for one."""
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _AMOUNT = re.compile(r"\d(?:,\d|\.\d{3}(?!\d))")
 _FILE_NAME = re.compile(r"\S*\w\.(?:[a-z]{3,4}|[a-z]{2,3}\d|js|md|py|gz|sh)")
-_Item = TypeVar("_Item")
-MAX_DEPTH = 16
-"""Of the tags of a ``TaggedText`` in each other; what follows a further one is not inside it."""
-POINT, PLACEHOLDER = "", "{}"
 _VOID = re.compile(r"<(?:br|hr|img|input|wbr)\b.*|<.*/>", re.IGNORECASE | re.DOTALL)
 _BEFORE_ORDINAL = re.compile(r"(?:\d|\b[nN])\.?$")
 _ORDINAL_SIGNS = {"o": "º", "a": "ª"}
-_NO_BREAK_ENTITY, _NO_BREAK = "&nbsp;", "\u00a0"
 _NUMBER_IN_BRACES = re.compile(r"\{\d+\}")
 _PLACEHOLDERS = re.compile(r"\{\d+\}|\n")
 _LINE_END = re.compile("[\n\v\f\x85\u2028\u2029]")
 _GAP = re.compile(r"[\s|·•/›»>–—-]*")
-_LINKS, _RAISED = {"a", "link"}, {"sub", "sup"}
+_LINKS, _WITHIN_WORDS = {"a", "link"}, {"sub", "sup", "run"}
+_Item = TypeVar("_Item")
 
 
 def is_prose(text: str) -> bool:
@@ -65,185 +61,121 @@ def xml_characters(text: str) -> str:
     return _NOT_XML.sub(lambda sign: " " if sign[0] in "\v\f" else "", text)
 
 
-def numbers_in_braces(root: Any) -> set[str]:
-    """What looks like a placeholder in the text of an element."""
-    text = etree.tostring(root, method="text", encoding="unicode")  # python-pptx overrides .text, not this
-    return {*_NUMBER_IN_BRACES.findall(text)}
+def ordinal(before: str, text: str) -> str:
+    """The sign for a superscript that is part of the number before it, as in 1.º or n.º; else nothing."""
+    is_part = len(text) <= 2 and text.isalpha() and _BEFORE_ORDINAL.search(before)
+    return _ORDINAL_SIGNS.get(text, text) if is_part else ""
 
 
-def merged(spans: Iterable[Fragment]) -> list[Fragment]:
-    """The same with neighbours in the same elements as one."""
-    return [(text_of(list(group)), path) for path, group in groupby(spans, itemgetter(1))]
+class Piece(NamedTuple):
+    """A part of a text as its format has it."""
 
-
-def boundary(last: Fragment, text: str, path: Elements, name_of: Callable[[int], str]) -> Elements | None:
-    """The elements around the place between two parts of a text, if the text ends there.
-
-    It does where an element ends and another begins between two letters or digits, as in menus without white
-    space; not at subscripts, superscripts and drop caps.
-
-    Args:
-        last: The part before it.
-        text: The part after it.
-        path: The elements of that.
-        name_of: Gives the tag of an element.
-    """
-    before, last_path = last
-    shared = num_shared(last_path, path)
-    if not (before[-1:].isalnum() and text[:1].isalnum()) or shared == min(len(last_path), len(path)):
-        return None
-    is_drop_cap = len(before) == 1 and before.isupper() and text[0].islower()
-    names = set(map(name_of, last_path[shared:] + path[shared:]))
-    return None if is_drop_cap or names & _RAISED else path[:shared]
-
-
-def are_texts(elements: Sequence[tuple[str, str]], gaps: Sequence[str]) -> bool:
-    """Whether inline elements, such as the links of a menu, are texts of their own.
-
-    They are if there is nothing else in their block but white space, or signs such as a bar, between them.
-    Parts of one sentence may be elements, too: after one that begins with a capital, another one that begins
-    with a small letter, unless both are links.
-
-    Args:
-        elements: The tag and the text of each.
-        gaps: The text before the first one, and after each.
-    """
-    if sum(is_prose(text) for _, text in elements) < 2 or not all(map(_GAP.fullmatch, gaps)):
-        return False
-    for (last, following), gap in zip(pairwise(elements), gaps[1:], strict=False):
-        names, (before, after) = {last[0], following[0]}, (last[1].strip(), following[1].strip())
-        is_sentence = before[:1].isupper() and after[:1].islower()
-        if names & _RAISED or not names.issubset(_LINKS) and (not gap or is_sentence):
-            return False
-    return True
-
-
-class InlineText(ABC):
-    """A text with inline elements, which its translation gets, too.
-
-    An element with contents that are not translated, such as code, stands in the text as a placeholder, and
-    what separates two texts as a line end.
-
-    Args:
-        taken: Texts that are no placeholders; see ``numbers_in_braces``.
-    """
-
-    def __init__(self, taken: Collection[str]) -> None:
-        self.spans: list[Fragment] = []
-        self._elements: list[Any] = []
-        """Those that paths refer to. One of them may be a text, such as the space after an image."""
-        self._names = (name for name in map("{{{}}}".format, count()) if name not in taken)
-        self._placeholders: dict[str, list[Any]] = {}
-        """What each placeholder stands for, in order: elements, or texts."""
-
-    def _number(self, element: Any) -> int:
-        """The number of a new element."""
-        self._elements.append(element)
-        return len(self._elements) - 1
-
-    def _placeholder(self, element: Any, name: str | None = None) -> str:
-        """A placeholder, by default one that occurs once."""
-        name = name or next(self._names)
-        self._placeholders.setdefault(name, []).append(element)
-        return name
-
-    def _write(self, spans: Iterable[Fragment]) -> None:
-        """Write a translation; placeholders that it lost are at its end, and line ends that it added stay."""
-        last = Elements()
-        left = {name: [*elements] for name, elements in self._placeholders.items()}
-        for text, path in [*merged(spans), ("", Elements())]:
-            same = num_shared(last, path)
-            for _ in last[same:]:
-                self._close()
-            for number in path[same:]:
-                self._open(self._elements[number])
-            last, end = path, 0
-            for placeholder in _PLACEHOLDERS.finditer(text):
-                elements = left.get(name := placeholder[0])
-                if elements or (name != "\n" and elements is not None):
-                    self._append_text(text[end : placeholder.start()])
-                    end = placeholder.end()
-                    if elements:
-                        self._append(elements.pop(0))
-            self._append_text(text[end:])
-        for element in chain(*left.values()):
-            if not isinstance(element, str) or element.strip():
-                self._append_text(" ")
-                self._append(element)
-
-    @abstractmethod
-    def _open(self, element: Any) -> None:
-        """Begin an element, for the first time or again."""
-
-    @abstractmethod
-    def _close(self) -> None:
-        """End the innermost element."""
-
-    @abstractmethod
-    def _append(self, element: Any) -> None:
-        """Append what a placeholder stands for."""
-
-    @abstractmethod
-    def _append_text(self, text: str) -> None:
-        """Append text, if there is any."""
+    kind: Literal["text", "open", "close", "point", "box", "placeholder", "break"]
+    """``open`` and ``close``: what begins and ends an element; ``point``: an element that stands between
+    words, or within one, such as a comment; ``box``: one between words; ``placeholder``: what is not
+    translated and stands in the text like a word, such as code; ``break``: what separates two texts."""
+    item: Any
+    """The text; else what a writer of the format writes."""
+    name: str = ""
+    """The tag of an element, which its end has, too."""
 
 
 @dataclass
-class _Tag:
-    """A tag: its name, what begins the element, and what ends it."""
+class Element:
+    """An inline element: its tag, and what begins and ends it."""
 
     name: str
-    begin: str
-    end: str = ""
+    begin: Any
+    end: Any = None
 
 
-class TaggedText(InlineText):
-    """A text with tags that are written as they stand, such as those of subtitles.
+class InlineText:
+    """A text with inline elements, which its translation gets, too.
 
-    A tag is an element around the text up to its end tag, or up to the end without one.
+    An element is around the text up to its end, or up to the end of the text without one. What ends nothing
+    begins an element, too.
 
     Args:
-        pieces: The parts of the source, each with the name of its tag: ``b`` begins an element, ``/b`` ends
-            it, ``POINT`` stands between words, ``PLACEHOLDER`` like a word, and None is text.
-        has_boundaries: Whether texts end at a ``boundary``, and elements may be texts of their own; else the
-            former is within a word.
+        pieces: What the text consists of.
+        has_texts: Whether elements may be texts of their own, as the links of a menu are.
     """
 
-    def __init__(self, pieces: Iterable[tuple[str, str | None]], *, has_boundaries: bool = True) -> None:
+    def __init__(self, pieces: Iterable[Piece], *, has_texts: bool = True) -> None:
         pieces = list(pieces)
-        text = "".join(part for part, name in pieces if name is None)
-        super().__init__({*_NUMBER_IN_BRACES.findall(text)})
-        self._has_space_entities = _NO_BREAK_ENTITY in text
-        self._written, self._ends = list[str](), list[str]()
-        path, names, text_end = Elements(), list[str](), 0
-        for part, name in pieces:
-            if name is None and part:
-                part = part.replace(_NO_BREAK_ENTITY, _NO_BREAK)
-                last = self.spans[text_end - 1] if text_end and has_boundaries else ("", path)
-                around = boundary(last, part, path, lambda number: self._elements[number].name)
-                if around is not None:
-                    self.spans.insert(text_end, (self._placeholder("", "\n"), around))
-                self.spans.append((_LINE_END.sub(lambda end: self._placeholder(end[0], "\n"), part), path))
-                text_end = len(self.spans)
-            elif name == PLACEHOLDER:
-                self.spans.append((self._placeholder(part), path))
-                text_end = len(self.spans)
-            elif name and name[0] == "/" and name[1:] in names:
-                names = names[: -1 - names[::-1].index(name[1:])]
-                self._elements[path[len(names)]].end = part
-                path = path[: len(names)]
-            elif name is not None:
-                inner = (*path, self._number(_Tag(name, part)))
-                self.spans.append(("", inner))
-                if name != POINT and len(path) < MAX_DEPTH:
-                    path, names = inner, [*names, name]
+        text = "".join(item for kind, item, _ in pieces if kind == "text")
+        taken = {*_NUMBER_IN_BRACES.findall(text)}
+        self.spans: list[Fragment] = []
+        self.elements: list[Element] = []
+        """Those that paths refer to."""
+        self._names = (name for name in map("{{{}}}".format, count()) if name not in taken)
+        self._placeholders: dict[str, list[Any]] = {}
+        """What each placeholder stands for, in order; line ends stand for what separates texts."""
+        self._read(pieces)
         self.spans = merged(
             span
             for span, (_, following) in pairwise([*self.spans, ("", Elements())])
             if span[0] or following[: len(span[1])] != span[1]
         )
-        if has_boundaries:
+        if has_texts:
             self._separate()
+
+    def write(self, spans: Iterable[Fragment], writer: "StringWriter | TreeWriter") -> None:
+        """Write a translation; placeholders that it lost are at its end, and line ends that it added stay."""
+        last, begun = Elements(), set[int]()
+        left = {name: [*items] for name, items in self._placeholders.items()}
+        for text, path in [*merged(spans), ("", Elements())]:
+            same = num_shared(last, path)
+            for number in reversed(last[same:]):
+                writer.close(self.elements[number].end)
+            for number in path[same:]:
+                writer.open(self.elements[number].begin, is_first=number not in begun)
+                begun.add(number)
+            last, end = path, 0
+            for placeholder in _PLACEHOLDERS.finditer(text):
+                items = left.get(name := placeholder[0])
+                if items or (name != "\n" and items is not None):
+                    writer.append_text(text[end : placeholder.start()])
+                    end = placeholder.end()
+                    if items:
+                        writer.append(items.pop(0))
+            writer.append_text(text[end:])
+        for item in chain(*left.values()):
+            if not isinstance(item, str) or item.strip():
+                writer.append_text(" ")
+                writer.append(item)
+
+    def _read(self, pieces: Iterable[Piece]) -> None:
+        path, last, is_after_box = Elements(), "", False
+        opened: list[tuple[str, Elements, int]] = []  # the names of elements, what is around them, and they
+        for kind, item, name in pieces:
+            is_end = kind == "close" and name in (known for known, _, _ in opened)
+            if kind == "text" and item:
+                text = _LINE_END.sub(lambda end: self._placeholder(end[0], "\n"), item)
+                is_glued = is_after_box and last[-1:].isalnum() and item[0].isalnum()
+                self.spans.append((f" {text}" if is_glued else text, path))
+                last, is_after_box = item, False
+            elif kind in ("placeholder", "break"):
+                last = self._placeholder(item, "\n" if kind == "break" else None)
+                self.spans.append((last, path))
+            elif is_end:
+                at = max(at for at, (known, _, _) in enumerate(opened) if known == name)
+                _, path, number = opened[at]
+                self.elements[number].end = item
+                del opened[at:]
+            elif kind != "text" and item is not None:
+                is_after_box = is_after_box or kind == "box"
+                self.elements.append(Element(name, item))
+                inner = (*path, len(self.elements) - 1)
+                self.spans.append(("", inner))
+                if kind in ("open", "close") and len(opened) < MAX_DEPTH:
+                    opened.append((name, path, inner[-1]))
+                    path = inner
+
+    def _placeholder(self, item: Any, name: str | None = None) -> str:
+        """A placeholder, by default one that occurs once."""
+        name = name or next(self._names)
+        self._placeholders.setdefault(name, []).append(item)
+        return name
 
     def _separate(self) -> None:
         """Put line ends between the elements if they are texts of their own."""
@@ -256,101 +188,151 @@ class TaggedText(InlineText):
             elif text:
                 gaps += [""] if path[depth] not in elements else []
                 elements[path[depth]] = elements.get(path[depth], "") + text
-        named = [(self._elements[number].name, text) for number, text in elements.items()]
-        if not are_texts(named, gaps):
+        if not _are_texts([(self.elements[number].name, text) for number, text in elements.items()], gaps):
             return
-        line_ends, left = iter(self._placeholders.pop("\n", [])), set(elements)
-        for at, (text, path) in enumerate(self.spans):
-            left.difference_update(path)
-            is_gap = len(path) <= depth and text and 0 < len(left) < len(elements)
-            if is_gap and "\n" not in text:
-                self.spans[at] = (self._placeholder(text, "\n"), path)
+        line_ends, seen = iter(self._placeholders.pop("\n", [])), set[int]()
+        spans = list[Fragment]()
+        for text, path in self.spans:
+            number = path[depth] if text and len(path) > depth else None
+            if number is not None and number not in seen:
+                is_glued = spans and spans[-1][0][-1:].isalnum() and text[:1].isalnum()
+                if seen and is_glued:
+                    spans.append((self._placeholder("", "\n"), path[:depth]))
+                seen.add(number)
+            if number is None and text and 0 < len(seen) < len(elements) and "\n" not in gaps[len(seen)]:
+                text = self._placeholder(text, "\n")
             else:
                 self._placeholders.setdefault("\n", []).extend(islice(line_ends, text.count("\n")))
+            spans.append((text, path))
+        self.spans = spans
 
-    def is_around(self, path: Elements, signs: str) -> bool:
-        """Whether the innermost element's tag consists of some characters."""
-        return set(self._elements[path[-1]].begin) <= set(signs)
 
-    def written(self, spans: Sequence[Fragment], escaped: Callable[[str], str] = str) -> str:
-        """A translation with its tags; placeholders that it lost are at its end."""
-        self._written, self._ends, self._escaped = [], [], escaped
-        self._write(spans)
-        return "".join(self._written)
+def merged(spans: Iterable[Fragment]) -> list[Fragment]:
+    """The same with neighbours in the same elements as one."""
+    return [(text_of(list(group)), path) for path, group in groupby(spans, itemgetter(1))]
 
-    def _open(self, element: _Tag) -> None:
-        self._written.append(element.begin)
-        self._ends.append(element.end)
 
-    def _close(self) -> None:
-        self._written.append(self._ends.pop())
+def _are_texts(elements: Sequence[tuple[str, str]], gaps: Sequence[str]) -> bool:
+    """Whether inline elements, such as the links of a menu, are texts of their own.
 
-    def _append(self, element: str) -> None:
-        self._written.append(element)
+    They are if there is nothing else in their block but white space, or signs such as a bar, between them.
+    Parts of one sentence may be elements, too: after one that begins with a capital, another one that begins
+    with a small letter, unless both are links. Without white space, letters have to meet, as in minified
+    menus.
 
-    def _append_text(self, text: str) -> None:
-        written = self._escaped(text)
-        self._written.append(
-            written.replace(_NO_BREAK, _NO_BREAK_ENTITY) if self._has_space_entities else written
-        )
+    Args:
+        elements: The tag and the text of each.
+        gaps: The text before the first one, and after each.
+    """
+    if sum(is_prose(text) for _, text in elements) < 2 or not all(map(_GAP.fullmatch, gaps)):
+        return False
+    for (last, following), gap in zip(pairwise(elements), gaps[1:], strict=False):
+        names, (before, after) = {last[0], following[0]}, (last[1].strip(), following[1].strip())
+        is_sentence = before[:1].isupper() and after[:1].islower()
+        is_apart = gap or (last[1][-1:].isalnum() and following[1][:1].isalnum())
+        if names & _WITHIN_WORDS or not names.issubset(_LINKS) and (not is_apart or is_sentence):
+            return False
+    return True
+
+
+def tagged(text: str, pattern: str, name_of: Callable[[str], str]) -> Iterator[Piece]:
+    """The pieces of a string, given the pattern of its tags, and their names: ``b``, ``/b``, or none."""
+    for at, part in enumerate(re.split(f"({pattern})", text)):
+        name = name_of(part) if at % 2 else ""
+        if at % 2 == 0:
+            yield Piece("text", part)
+        elif name[:1] == "/":
+            yield Piece("close", part, name[1:])
+        else:
+            yield Piece("open" if name else "point", part, name)
 
 
 def html_tag(tag: str) -> str:
-    """The name of a tag of HTML, or of the numbered ones of React's libraries, as of ``TaggedText``."""
+    """The name of a tag of HTML, or of the numbered ones of React's libraries, as of ``tagged``."""
     name = re.match(r"<(/?(?:[A-Za-z][\w-]*|\d+))", tag)
-    return POINT if name is None or _VOID.fullmatch(tag) else name[1].lower()
+    return "" if name is None or _VOID.fullmatch(tag) else name[1].lower()
 
 
-class ElementText(InlineText):
-    """A text with elements of a tree."""
+class StringText(InlineText):
+    """A text whose elements are strings, such as the tags of subtitles; they are written as they stand."""
 
-    _opened: list[Any]
-    """What gets the translated text, outermost first."""
-    _begun: set[Any]
-    """The elements that are written."""
+    def written(self, spans: Iterable[Fragment], escaped: Callable[[str], str] = str) -> str:
+        """A translation with its tags; ``escaped`` turns text into that of the format."""
+        writer = StringWriter(escaped)
+        self.write(spans, writer)
+        return "".join(writer.parts)
 
-    def _write_into(self, container: Any, spans: Iterable[Fragment]) -> None:
-        self._opened, self._begun = [container], set()
-        self._write(spans)
 
-    def _put(self, text: str, path: Elements) -> None:
-        if text:
-            before = (
-                self.spans.pop()[0] if self.spans and self.spans[-1][0] and self.spans[-1][1] == path else ""
-            )
-            self.spans.append((before + text, path))
+class StringWriter:
+    """Writes a text whose elements are strings; ``escaped`` turns text into that of the format."""
 
-    def _put_empty(self, path: Elements) -> None:
-        """Add an element, unless it has something inside."""
-        if not self.spans or self.spans[-1][1][: len(path)] != path:
-            self.spans.append(("", path))
+    def __init__(self, escaped: Callable[[str], str]) -> None:
+        self.parts: list[str] = []
+        self._escaped = escaped
 
-    def _ordinal(self, text: str) -> str:
-        """The sign that a superscript stands for if it is part of the number before it, as in 1.º or n.º."""
-        before = self.spans[-1][0] if self.spans else ""
-        is_part = len(text) <= 2 and text.isalpha() and _BEFORE_ORDINAL.search(before)
-        return _ORDINAL_SIGNS.get(text, text) if is_part else ""
+    def open(self, begin: str, *, is_first: bool) -> None:  # noqa: ARG002
+        """Begin an element."""
+        self.parts.append(begin)
 
-    def _open(self, element: Any) -> None:
-        if isinstance(element, str):
-            self._append(element)
-            self._opened.append(self._opened[-1])
+    def close(self, end: str | None) -> None:
+        """End the innermost element, with nothing of its own if there is none."""
+        self.parts.append(end or "")
+
+    def append(self, item: str) -> None:
+        """Append what a placeholder or a line end stands for."""
+        self.parts.append(item)
+
+    def append_text(self, text: str) -> None:
+        """Append text."""
+        self.parts.append(self._escaped(text))
+
+
+class TreeWriter:
+    """Writes a text whose elements are nodes of a tree.
+
+    Args:
+        container: What gets it.
+        emptied: Given an element, and whether it is written for the first time: one like it without its text,
+            and what gets the translated text, None if that follows it.
+        append_text: Appends a text to an element.
+    """
+
+    def __init__(
+        self,
+        container: Any,
+        emptied: Callable[[Any, bool], tuple[Any, Any]],
+        append_text: Callable[[Any, str], None],
+    ) -> None:
+        self._opened = [container]
+        """What gets the translated text, outermost first."""
+        self._emptied, self._append_text = emptied, append_text
+
+    def open(self, begin: Any, *, is_first: bool) -> None:
+        """Begin an element, for the first time or again, or append text that is one."""
+        contents = self._opened[-1]
+        if isinstance(begin, str):
+            self.append_text(begin)
         else:
-            empty, contents = self._emptied(element, is_first=element not in self._begun)
-            self._begun.add(element)
-            self._append(empty)
-            self._opened.append(contents)
+            empty, inside = self._emptied(begin, is_first)
+            self.append(empty)
+            contents = contents if inside is None else inside
+        self._opened.append(contents)
 
-    def _close(self) -> None:
+    def close(self, end: Any) -> None:
+        """End the innermost element."""
         self._opened.pop()
+        if end is not None:
+            self.append(deepcopy(end))
 
-    def _append(self, element: Any) -> None:
-        if isinstance(element, str):
-            self._append_text(element)
+    def append(self, item: Any) -> None:
+        """Append a node, or text that stands between two texts."""
+        if isinstance(item, str):
+            self.append_text(item)
         else:
-            element.tail = None
-            self._opened[-1].append(element)
+            item.tail = None
+            self._opened[-1].append(item)
 
-    @abstractmethod
-    def _emptied(self, element: Any, *, is_first: bool) -> tuple[Any, Any]:
-        """An element without its text, for the first time or again, and what gets the translated text."""
+    def append_text(self, text: str) -> None:
+        """Append text, if there is any."""
+        if text:
+            self._append_text(self._opened[-1], xml_characters(text))

@@ -6,31 +6,22 @@ divided into lines, or a table into cells.
 """
 
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from html import escape, unescape
-from itertools import accumulate, chain, pairwise, starmap
+from itertools import pairwise
 from typing import Any
 
 from markdown_it import MarkdownIt, rules_block, rules_inline
 from yaml import YAMLError
 
 from ptenmt.documents.html import BLOCKS
-from ptenmt.documents.inline import (
-    LINE_BREAK,
-    PLACEHOLDER,
-    POINT,
-    TaggedText,
-    check_tags,
-    html_tag,
-    limited,
-)
+from ptenmt.documents.inline import LINE_BREAK, Piece, StringText, check_tags, html_tag, is_prose, tagged
 from ptenmt.documents.strings import yaml_values
-from ptenmt.documents.text import Parsed, TextFile, Unit, tagged, wrapped
+from ptenmt.documents.text import TextFile, Unit, wrapped
 from ptenmt.errors import DocumentError
-from ptenmt.translation.markup import Fragment, text_of
+from ptenmt.translation.markup import Fragment
 
 MAX_CHARACTERS = 2_000_000
 MAX_TAGS = 50_000
@@ -64,58 +55,33 @@ _UNBROKEN = re.compile(r"`[^`]*`|\]\([^()]*\)")
 _SYNTAX = re.compile(r"[\\`*_\[\]<>~]")
 _BLOCK = re.compile(r"(?:\d{1,9}(?=[.)](?:\s|$)))?([.)](?=\s|$)|[-+*=]+(?=\s|$)|#{1,6}(?=\s|$)|>)")
 """A block marker at the start of a line: of a list, heading, quote or thematic break (CommonMark)."""
-_TITLE = re.compile(
-    r"""(?<=\s)("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\((?:\\.|[^()\\])*\))\s*\)\Z""", re.DOTALL
-)
-"""The title at the end of a link's or an image's syntax."""
+_SIGNS = ("em", "strong", "s")
+"""Elements that are left out where the translation has no words for them."""
 _Token = Any
-_Inline = tuple[_Token, list[tuple[int, int]], list[str]]
 
 
-def markdown(source: str) -> Parsed:
+def markdown(source: str) -> TextFile:
     """Read Markdown; refuses a file that is too long or has too many texts."""
     if len(source) > MAX_CHARACTERS:
         raise DocumentError(f"the Markdown has more than {MAX_CHARACTERS:,} characters", is_too_large=True)
     check_tags(sum(map(source.count, "*_~`[!<&|\\\n")), MAX_TAGS)
-    return _Markdown(source)
+    return TextFile(source, _prose(source))
 
 
-class _Markdown:
-    """Prose, then the descriptions of images and the titles, which are written first."""
-
-    def __init__(self, source: str) -> None:
-        inline = list(_inline(source))
-        attributes = chain.from_iterable(starmap(partial(_attributes, source), inline))
-        self._attributes = TextFile(source, attributes)
-        self._prose = TextFile(source, _prose(source, inline))
-        self.texts = limited([*self._prose.texts, *self._attributes.texts])
-
-    def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> str:
-        """The file with other texts, one for each of ``texts``."""
-        prose, num_prose = self._prose, len(self._prose.texts)
-        if num_prose < len(texts):
-            source = self._attributes.with_texts(texts[num_prose:])
-            prose = TextFile(source, _prose(source, _inline(source)))
-            if prose.texts != self._prose.texts:  # a sign closed what an unpaired one before it had begun
-                prose = self._prose
-        return prose.with_texts(texts[:num_prose])
-
-
-def _prose(source: str, inline: Iterable[_Inline]) -> list[tuple[int, int, Unit]]:
+def _prose(source: str) -> Iterator[tuple[int, int, Unit]]:
     """The prose of front matter, paragraphs, headings, cells and HTML blocks, in order."""
-    found: list[tuple[int, int, Unit]] = []
-    if (front_matter := _FRONT_MATTER.match(source)) and front_matter[1] == "---":
+    front_matter = _FRONT_MATTER.match(source)
+    if front_matter and front_matter[1] == "---":
         with suppress(YAMLError):
             begin = front_matter.start(2)
             values = [value for value in yaml_values(front_matter[2]) if value[0].lower() in _VALUES]
-            found += [(begin + first, begin + last, value) for _, first, last, value in values]
-    for token, ranges, breaks in inline:
+            yield from ((begin + first, begin + last, value) for _, first, last, value in values)
+    for token, ranges, breaks in _inline(source, front_matter.end() if front_matter else 0):
         if token.type == "html_block":
-            found += _html_texts(source, ranges[0][0], ranges[-1][1])
+            yield from _html_texts(source, ranges[0][0], ranges[-1][1])
         else:
             kind = _Cell if "is_cell" in token.meta else _Paragraph
-            found.append((ranges[0][0], ranges[-1][1], kind(token, breaks)))
-    return found
+            yield ranges[0][0], ranges[-1][1], kind(token, breaks)
 
 
 def _html_texts(source: str, begin: int, end: int) -> Iterator[tuple[int, int, Unit]]:
@@ -127,10 +93,8 @@ def _html_texts(source: str, begin: int, end: int) -> Iterator[tuple[int, int, U
             yield first, first + len(text), _HtmlText(text)
 
 
-def _inline(source: str) -> Iterator[_Inline]:
+def _inline(source: str, begin: int) -> Iterator[tuple[_Token, list[tuple[int, int]], list[str]]]:
     """The token of each paragraph, heading, cell and HTML block, where its lines are, and what is between."""
-    front_matter = _FRONT_MATTER.match(source)
-    begin = front_matter.end() if front_matter else 0
     lines = [line.span(1) for line in _LINE.finditer(source, begin)]
     parent, cell_end = "", 0
     tokens: list[_Token] = _parser().parse(source[begin:])
@@ -162,87 +126,19 @@ def _inline(source: str) -> Iterator[_Inline]:
                 yield token, [(place, cell_end)], []
 
 
-def _attributes(
-    source: str, token: _Token, ranges: Sequence[tuple[int, int]], _breaks: Sequence[str]
-) -> Iterator[tuple[int, int, "_Attribute"]]:
-    """The descriptions of images, and the titles of images and links; not those on several lines."""
-    if token.type == "html_block":
-        return
-    lines = token.content.split("\n")
-    line_begins = list(accumulate((len(line) + 1 for line in lines), initial=0))
-    for begin, attribute in _attributes_of(token):
-        row = bisect_right(line_begins, begin) - 1
-        indentation = len(lines[row]) - len(lines[row].lstrip())
-        place = ranges[row][0] + begin - line_begins[row] - indentation
-        if "\n" not in attribute.source and source.startswith(attribute.source, place):
-            yield place, place + len(attribute.source), attribute
-
-
-def _attributes_of(token: _Token) -> Iterator[tuple[int, "_Attribute"]]:
-    """Where the attributes begin in the content of an inline token."""
-    title_of_link = ""
-    for child in token.children:
-        title = child.attrs.get("title", title_of_link)
-        if child.type == "link_open":
-            title_of_link = title
-        if child.type not in ("image", "link_close") or "range" not in child.meta:  # an address in < >
-            continue
-        begin, end = child.meta["range"]
-        syntax, label = token.content[begin:end], child.meta["label"]
-        if child.type == "image":
-            description = "".join(part.content for part in child.children or ())
-            if syntax[2 + len(label) :] in ("]", "][]"):  # the label names the definition
-                yield begin + 2, _Attribute(syntax[2:], description, _SYNTAX, after=f"][{label}]")
-            else:
-                yield begin + 2, _Attribute(label, description, _SYNTAX)
-        if written := _TITLE.search(syntax):
-            first, last = written[1][0], written[1][-1]
-            signs = re.compile(rf"[\\{first}{last}]")
-            yield begin + written.start(1), _Attribute(written[1], title, signs, first, last)
-
-
-class _Attribute:
-    """The description of an image, or a title.
-
-    Args:
-        source: What stands for it in the file.
-        value: The text.
-        syntax: Characters that are escaped in a text.
-        before: What precedes the text.
-        after: What follows it.
-    """
-
-    def __init__(
-        self, source: str, value: str, syntax: re.Pattern[str], before: str = "", after: str = ""
-    ) -> None:
-        self.source, self._value, self._syntax = source, value, syntax
-        self._before, self._after = before, after
-        self.spans: list[Fragment] = [(value, ())]
-
-    def written(self, spans: Sequence[Fragment]) -> str:
-        """The attribute with another text; | is escaped as it could end a cell."""
-        text = " ".join(text_of(spans).split())
-        if text == self._value:
-            return self.source
-        escaped = self._syntax.sub(r"\\\g<0>", text).replace("|", r"\|")
-        return self._before + escaped + self._after
-
-
 class _HtmlText:
-    """A text of an HTML block."""
+    """A text of an HTML block, which is written on one line."""
 
     def __init__(self, source: str) -> None:
-        lines = source.splitlines()
-        self._num_lines = len(lines)
-        self._line_end = source[len(lines[0]) : source.index(lines[1].lstrip())] if len(lines) > 1 else ""
-        pieces = tagged(" ".join(map(str.strip, lines)), _TAG, html_tag)
-        self._text = TaggedText((part if name else unescape(part), name) for part, name in pieces)
+        pieces = tagged(" ".join(map(str.strip, source.splitlines())), _TAG, html_tag)
+        self._text = StringText(
+            piece._replace(item=unescape(piece.item)) if piece.kind == "text" else piece for piece in pieces
+        )
         self.spans = self._text.spans
 
     def written(self, spans: Sequence[Fragment]) -> str:
-        """The text with another one, on as many lines, if possible."""
-        text = self._text.written(spans, partial(escape, quote=False))
-        return self._line_end.join(wrapped(text, self._num_lines, re.compile(_TAG)))
+        """The text with another one."""
+        return self._text.written(spans, partial(escape, quote=False))
 
 
 class _Paragraph:
@@ -264,13 +160,14 @@ class _Paragraph:
         """Between hard breaks."""
         self._literal = set[str]()
         """Characters that stand in the text without being syntax, though they could be."""
-        self._text = TaggedText(self._pieces(token.content, token.children))
+        self._has_prose = any(child.type == "text" and is_prose(child.content) for child in token.children)
+        self._text = StringText(self._pieces(token.content, token.children))
         self._literal.difference_update(
             child.content for child in token.children if child.type == "text_special"
         )
         self.spans = self._text.spans
 
-    def _pieces(self, content: str, children: Sequence[_Token]) -> Iterator[tuple[str, str | None]]:
+    def _pieces(self, content: str, children: Sequence[_Token]) -> Iterator[Piece]:
         end = len(self._prefix)
         for child in children:
             begin, next_end = child.meta.get("range", (-1, -1))
@@ -286,7 +183,7 @@ class _Paragraph:
                 line_end = content.index("\n", begin) + 1
                 yield self._break(child.type, content[end + len(text) : line_end])
             else:
-                is_apart = child.type == "image" and content[end:begin].endswith(" ")
+                is_apart = child.type == "image" and self._has_prose and content[end:begin].endswith(" ")
                 begin -= is_apart  # the space before an image goes where it goes
                 yield from self._text_pieces(content[end:begin])
                 self._num_lines[-1] += content.count("\n", begin, next_end)
@@ -294,41 +191,47 @@ class _Paragraph:
             end = next_end
         yield from self._text_pieces(content[end:])
 
-    def _text_pieces(self, text: str) -> Iterator[tuple[str, str | None]]:
+    def _text_pieces(self, text: str) -> Iterator[Piece]:
         for at, part in enumerate(_POINT.split(text)):
             self._literal.update(() if at % 2 else _SYNTAX.findall(part))
-            yield part, POINT if at % 2 else None
+            yield Piece("point" if at % 2 else "text", part)
 
-    def _break(self, kind: str, source: str) -> tuple[str, None]:
+    def _break(self, kind: str, source: str) -> Piece:
         """A line break in the text: only hard ones end a sentence."""
         if kind == "softbreak":
             self._num_lines[-1] += 1
-            return " ", None
+            return Piece("text", " ")
         self._hard_breaks.append(source)  # two spaces, a backslash, or <br>
         self._num_lines.append(1)
-        return "\n", None
+        return Piece("break", "\n")
 
-    def _syntax_pieces(self, child: _Token, source: str) -> Iterator[tuple[str, str | None]]:
+    def _syntax_pieces(self, child: _Token, source: str) -> Iterator[Piece]:
         kind, _, end = child.type.rpartition("_")
+        label = child.meta.get("label", "")
         if child.type == "text_special":  # \* is an asterisk, which is escaped again
-            yield child.content, None
+            yield Piece("text", child.content)
         elif re.fullmatch(r"<br ?/?>", source):
             yield self._break("hardbreak", source)
         elif child.type == "html_inline":
-            yield source, html_tag(source)
+            yield from tagged(source, _TAG, html_tag)
+        elif child.type == "image" and not self._has_prose:  # its description is all that there is
+            yield Piece("open", "![", "image")
+            yield Piece("text", "".join(part.content for part in child.children or ()))
+            yield Piece("close", _end_of_label(source[len(label) + 2 :], label), "image")
         elif child.type == "image":
-            yield source, POINT
+            yield Piece("point", source)
         elif child.type == "code_inline" or child.markup == "autolink":
-            yield source, PLACEHOLDER
+            yield Piece("placeholder", source)
         elif end == "close":
-            is_label = kind == "link" and source in ("]", "][]")  # which is translated
-            yield f"][{child.meta['label']}]" if is_label else source, f"/{kind}"
+            yield Piece("close", _end_of_label(source, label), kind)
         else:
-            yield source, kind
+            yield Piece("open", source, kind)
 
     def written(self, spans: Sequence[Fragment]) -> str:
         """The paragraph with another text, on as many lines, if possible."""
-        words = [span for span in spans if span[0] or not self._text.is_around(span[1], "*_~")]
+        words = [
+            (text, path) for text, path in spans if text or self._text.elements[path[-1]].name not in _SIGNS
+        ]
         parts = self._text.written(words, self._escaped).split("\n")
         if len(parts) != len(self._num_lines):
             parts, self._num_lines = [" ".join(parts)], [sum(self._num_lines)]
@@ -345,6 +248,11 @@ class _Paragraph:
 
     def _escaped(self, text: str) -> str:
         return _SYNTAX.sub(lambda sign: sign[0] if sign[0] in self._literal else f"\\{sign[0]}", text)
+
+
+def _end_of_label(source: str, label: str) -> str:
+    """What ends a link or an image; a label that is translated no longer names the definition."""
+    return f"][{label}]" if source in ("]", "][]") else source
 
 
 class _Cell(_Paragraph):

@@ -1,49 +1,142 @@
-"""Word documents and presentations: paragraphs are translated; with python-docx and python-pptx.
+"""Documents that are zip archives: Word documents and presentations, OpenDocument texts, EPUBs.
 
-Text is in runs: parts of a paragraph with one formatting. Consecutive runs are one text. Those that are not
-formatted like most of it are inline elements, and so are hyperlinks; tabs and line breaks separate texts.
+They are unpacked within bounds, parsed with lxml, and packed again; what is not translated stays. In Word
+documents and presentations text is in runs: parts of a paragraph with one formatting. Consecutive runs are
+one text. Those that are not formatted like most of it are inline elements, and so are hyperlinks; tabs and
+line breaks separate texts.
 """
 
 import io
+import posixpath
 import re
+import zipfile
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from itertools import groupby
+from itertools import chain, groupby, islice
 from typing import Any, Literal
+from urllib.parse import unquote
 
-import docx
-from docx.opc.constants import CONTENT_TYPE
-from docx.opc.part import PartFactory, XmlPart
 from lxml import etree
 
-from ptenmt.documents.archive import MAX_TAGS, packed, unpacked, unreadable
+from ptenmt.documents.html import Html, check_bounds
 from ptenmt.documents.inline import (
-    ElementText,
-    are_texts,
+    InlineText,
+    Piece,
+    TreeWriter,
     check_tags,
     is_prose,
     is_translated,
     limited,
-    merged,
-    numbers_in_braces,
+    ordinal,
     xml_characters,
 )
+from ptenmt.documents.text import Parsed
 from ptenmt.errors import DocumentError
-from ptenmt.translation.markup import Elements, Fragment, text_of
+from ptenmt.translation.markup import Fragment, text_of
 
-MAX_ATTRIBUTES = 100
-"""Of one element of a run's formatting: reading them takes time quadratic in their number."""
+MAX_FILES = 2_000
+MAX_BYTES = 50_000_000
+"""Of all files in a document together, unpacked."""
+MAX_XML_BYTES = 8_000_000
+"""Of its XML files, which take ten times as much memory when they are parsed."""
+MAX_TAGS = 500_000
 
-_TRANSLATED = re.compile(
-    r".*\.wordprocessingml\.(document\.main|header|footer|footnotes|endnotes|comments)\+xml"
-)
-_PROXIES = {
-    CONTENT_TYPE.PML_SLIDE: "slide",
-    CONTENT_TYPE.PML_NOTES_SLIDE: "notes_slide",
-    CONTENT_TYPE.DML_CHART: "chart",
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""The compression methods of OPC, OpenDocument and EPUB; zipfile unpacks others without a bound."""
+_DECLARATION = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+_Element = Any
+"""lxml has no public name for the class of elements."""
+
+
+class ZippedDocument:
+    """Files of which the ``parts`` are translated; refused if they have too many texts."""
+
+    def __init__(self, files: dict[str, bytes], parts: Mapping[str, Parsed]) -> None:
+        self._files, self._parts = files, parts
+        self.texts = limited(chain.from_iterable(part.texts for part in parts.values()))
+
+    def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> bytes:
+        """The archive with other texts, one for each of ``texts``."""
+        remaining = iter(texts)
+        for name, part in self._parts.items():
+            self._files[name] = part.with_texts(list(islice(remaining, len(part.texts)))).encode()
+        return packed(self._files)
+
+
+def unpacked(content: bytes, kind: str) -> dict[str, bytes]:
+    """The files of a zip archive by name, after their sizes are checked.
+
+    A file in a zip may unpack to more than its header states; no more than that is read.
+    """
+    files: dict[str, bytes] = {}
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            entries = archive.infolist()
+            if len(entries) > MAX_FILES or len({entry.filename for entry in entries}) < len(entries):
+                raise DocumentError("the document cannot be read: too many files in it, or some twice")
+            if sum(entry.file_size for entry in entries) > MAX_BYTES:
+                raise _too_large()
+            for entry in entries:
+                if entry.compress_type not in _METHODS:
+                    raise DocumentError("the document cannot be read: unknown compression")
+                with archive.open(entry) as file:
+                    files[entry.filename] = file.read(entry.file_size)
+    except DocumentError:
+        raise
+    except Exception as error:  # zipfile raises about any of them for damaged archives
+        raise unreadable(kind) from error
+    xml = list(filter(_is_xml, files.values()))
+    if sum(map(len, xml)) > MAX_XML_BYTES:
+        raise _too_large()
+    check_tags(sum(content.count(b"<") for content in xml), MAX_TAGS)
+    for markup in xml:
+        check_bounds(markup)
+    return files
+
+
+def packed(files: Mapping[str, bytes]) -> bytes:
+    """A zip archive; as OpenDocument and EPUB prescribe, ``mimetype`` is first and not compressed."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as written:
+        for name in sorted(files, key="mimetype".__ne__):
+            written.writestr(name, files[name], zipfile.ZIP_STORED if name == "mimetype" else None)
+    return archive.getvalue()
+
+
+def decoded(files: Mapping[str, bytes], name: str, kind: str) -> str:
+    """A file as text; one that is missing or not UTF-8 is refused."""
+    try:
+        return files[name].decode("utf-8-sig")
+    except (KeyError, UnicodeDecodeError) as error:
+        raise unreadable(kind) from error
+
+
+def unreadable(kind: str) -> DocumentError:
+    """The error for a document that is not of a kind, such as ``a Word document``."""
+    return DocumentError(f"the file is not {kind}, or it is damaged or encrypted")
+
+
+def _too_large() -> DocumentError:
+    return DocumentError("the document is too large when it is unpacked", is_too_large=True)
+
+
+def _is_xml(content: bytes) -> bool:
+    """Whether a parser could take it for XML: it begins with ``<`` in UTF-8, UTF-16, UTF-32 or EBCDIC."""
+    return content[:1_000].lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n")[:1] in (b"<", b"L", b"")
+
+
+_MAIN_PARTS = {
+    "a Word document": "wordprocessingml.document",
+    "a presentation": "presentationml.presentation",
 }
-"""The parts of a presentation that are translated, and their attributes with the element."""
+"""The type of the part that a document begins with."""
+_TRANSLATED = re.compile(
+    r".*\.(?:wordprocessingml\.(?:document\.main|header|footer|footnotes|endnotes|comments)"
+    r"|presentationml\.(?:slide|notesSlide)|drawingml\.chart)\+xml"
+)
+"""The types of the parts that are translated."""
+_TYPES = "[Content_Types].xml"
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _RUNS, _TEXTS, _PROPERTIES = ({f"{_W}{name}", f"{_A}{name}"} for name in ("r", "t", "rPr"))
@@ -74,118 +167,120 @@ _PLACEHOLDERS = {
 }
 """Elements beside runs whose contents Word computes, or that are formulas."""
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
-_Element = Any
-"""lxml has no public name for the class of elements."""
 _Formatting = tuple[tuple[Any, ...], ...]
 
 
-class OfficeDocument:
-    """A Word document or a presentation; refused if it is damaged, none, or too large unpacked."""
+def office_document(content: bytes, kind: Literal["a Word document", "a presentation"]) -> ZippedDocument:
+    """Read a Word document or a presentation: its text, headers, footers, notes, comments, slides, charts."""
+    files = unpacked(content, kind)
+    types = _parsed(files.get(_TYPES, b""), kind)
+    of_names = {
+        node.get("PartName", "").lower(): node.get("ContentType", "") for node in types.iter("{*}Override")
+    }
+    of_suffixes = {
+        node.get("Extension", "").lower(): node.get("ContentType", "") for node in types.iter("{*}Default")
+    }
+    type_of = {
+        name: of_names.get(f"/{name.lower()}") or of_suffixes.get(name.lower().rpartition(".")[2], "")
+        for name in files
+        if name != _TYPES
+    }
+    if not any(found.endswith(f"{_MAIN_PARTS[kind]}.main+xml") for found in type_of.values()):
+        raise unreadable(kind)
+    translated = [name for name, found in type_of.items() if _TRANSLATED.fullmatch(found)]
+    return ZippedDocument(files, {name: _OfficePart(_parsed(files[name], kind)) for name in translated})
 
-    def __init__(self, content: bytes, kind: Literal["a Word document", "a presentation"]) -> None:
-        self._kind = kind
-        self._document = _opened(io.BytesIO(packed(unpacked(content, kind))), kind)
-        roots = list(_translated_roots(self._document))
-        units = (unit for root in roots for unit in _units(root, _roles(root), numbers_in_braces(root)))
-        self._units = limited(unit for unit in units if is_translated(text_of(unit.spans)))
+
+def _parsed(xml: bytes, kind: str) -> _Element:
+    try:
+        root = etree.fromstring(xml, etree.XMLParser(resolve_entities=False))
+    except etree.XMLSyntaxError as error:
+        raise unreadable(kind) from error
+    if root.getroottree().docinfo.doctype:
+        raise DocumentError("the document is damaged: it declares a document type")
+    return root
+
+
+class _OfficePart:
+    """A part of a Word document or a presentation: its paragraphs, then the descriptions of its pictures."""
+
+    def __init__(self, root: _Element) -> None:
+        etree.strip_tags(root, etree.Comment, etree.ProcessingInstruction)  # they split texts
+        self._root = root
+        self._units = limited(
+            unit for unit in _units(root, _roles(root)) if is_translated(text_of(unit.spans))
+        )
         check_tags(sum(unit.num_copied for unit in self._units), MAX_TAGS)
-        pictures = (node for root in roots for node in root.iter("{*}docPr", "{*}cNvPr"))
-        self._described = limited(node for node in pictures if is_prose(node.get("descr", "")))
+        pictures = root.iter("{*}docPr", "{*}cNvPr")
+        self._described = [node for node in pictures if is_prose(node.get("descr", ""))]
         self.texts = [unit.spans for unit in self._units]
         self.texts += [[(node.get("descr"), ())] for node in self._described]
 
-    def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> bytes:
-        """The document with other texts, one for each of ``texts``."""
+    def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> str:
+        """The XML with other texts, one for each of ``texts``."""
         for unit, spans in zip(self._units, texts, strict=False):
             unit.fill(spans)
         for node, spans in zip(self._described, texts[len(self._units) :], strict=True):
             node.set("descr", xml_characters(text_of(spans)))
-        for root in _translated_roots(self._document):
-            etree.strip_tags(root, _FIELD)
-        written = io.BytesIO()
-        try:
-            self._document.save(written)
-        except Exception as error:
-            raise unreadable(self._kind) from error
-        return written.getvalue()
+        etree.strip_tags(self._root, _FIELD)
+        return _DECLARATION + str(etree.tostring(self._root, encoding="unicode"))
 
 
-def _opened(file: io.BytesIO, kind: str) -> Any:
-    if kind == "a presentation":
-        from pptx import Presentation as open_file  # which loads Pillow and XlsxWriter
-    else:
-        open_file = docx.Document
-        for notes in (CONTENT_TYPE.WML_FOOTNOTES, CONTENT_TYPE.WML_ENDNOTES):  # python-docx keeps bytes
-            PartFactory.part_type_for.setdefault(notes, XmlPart)
-    try:
-        return open_file(file)
-    except Exception as error:  # of a damaged document they raise whatever happens to fail
-        raise unreadable(kind) from error
-
-
-def _translated_roots(document: Any) -> Iterator[_Element]:
-    """The XML of the text, headers, footers, notes and comments; of slides, their notes and charts."""
-    for part in document.part.package.iter_parts():
-        proxy = getattr(part, _PROXIES.get(part.content_type, ""), None)
-        root: Any = part.element if isinstance(part, XmlPart) else getattr(proxy, "element", None)
-        if root is not None and root.getroottree().docinfo.doctype:
-            raise DocumentError("the document is damaged: it declares a document type")
-        if proxy is not None or (root is not None and _TRANSLATED.fullmatch(part.content_type)):
-            etree.strip_tags(root, etree.Comment, etree.ProcessingInstruction)  # they split texts
-            yield root
-
-
-class _RunUnit(ElementText):
+class _RunUnit:
     """Consecutive inline elements of a paragraph.
 
     Args:
         nodes: The elements.
         roles: Of them and of those inside; see ``_roles``.
-        taken: As of ``InlineText``.
     """
 
-    def __init__(self, nodes: list[_Element], roles: Mapping[_Element, str], taken: Collection[str]) -> None:
-        super().__init__(taken)
+    def __init__(self, nodes: list[_Element], roles: Mapping[_Element, str]) -> None:
         self._nodes, self._roles = nodes, roles
         self._default: dict[_Element | None, _Element] = {}
         """A run with the formatting of most of the text: of the unit (None), and of each wrapper."""
-        self._add(None, nodes, ())
-        self.spans = merged(self.spans)
-        self.num_copied = len(self._elements) * sum(map(_size, self._default.values()))
-
-    def points(self) -> Iterator[_Element]:
+        self.points: list[_Element] = []
         """The elements that stand between words."""
-        return (element for element in self._elements if self._roles[element] == "point")
+        self._text = InlineText(self._pieces(None, nodes))
+        self.spans = self._text.spans
+        self.num_copied = len(self.spans) * sum(map(_size, self._default.values()))
 
-    def _add(self, wrapper: _Element | None, nodes: Iterable[_Element], path: Elements) -> None:
-        """Add the nodes of the unit or of a wrapper; the text of runs with default formatting is its own."""
+    def _pieces(self, wrapper: _Element | None, nodes: Iterable[_Element]) -> Iterator[Piece]:
+        """The pieces of the unit or of a wrapper; runs with default formatting are text."""
+        nodes = [node for node in nodes if self._roles[node] != "dropped"]
         formatting = {node: _formatting(node) for node in nodes if self._roles[node] == "text"}
         counts: Counter[_Formatting] = Counter()
-        for node, of_run in formatting.items():
-            counts[of_run] += len(_joined(node))
-        default = max(counts, key=counts.__getitem__, default=None)
-        previous, last = None, path
-        for node in nodes:
-            role, properties, inner = self._roles[node], formatting.get(node), path
-            if role == "text":
-                text = _joined(node)
-                ordinal = self._ordinal(text) if _is_superscript(node) else ""
-                text = ordinal or text
-                if properties == default or ordinal:
-                    self._default.setdefault(wrapper, node)
-                elif properties == previous:
-                    inner = last
-                else:
-                    inner = (*path, self._number(node))
-                self._put(text, inner)
-            elif role == "placeholder":
-                self._put(self._placeholder(node), path)
-            elif role != "dropped":
-                inner = (*path, self._number(node))
-                if role == "wrapper":
-                    self._add(node, _contents_of(node), inner)
-                self._put_empty(inner)
-            previous, last = properties, inner
+        for node, look in formatting.items():
+            counts[look] += len(_joined(node))
+        plain = [look for node, look in formatting.items() if not _is_link(node)] or list(counts)
+        default = max(plain, key=counts.__getitem__, default=None)
+        before = ""
+        for first, group in groupby(nodes, lambda node: formatting.get(node, node)):
+            if not isinstance(first, tuple):
+                yield from self._pieces_of(first)
+                continue
+            run, *others = group
+            text = "".join(map(_joined, (run, *others)))
+            sign = ordinal(before, text) if _is_superscript(run) else ""
+            before = text
+            if first == default or sign:
+                self._default.setdefault(wrapper, run)
+                yield Piece("text", sign or text)
+            else:
+                name = "a" if _is_link(run) else "run"
+                yield from (Piece("open", run, name), Piece("text", text), Piece("close", None, name))
+
+    def _pieces_of(self, node: _Element) -> Iterator[Piece]:
+        """The pieces of what is no run with text."""
+        name = "a" if _is_link(node) else "run"
+        if self._roles[node] == "wrapper":
+            yield Piece("open", node, name)
+            yield from self._pieces(node, _contents_of(node))
+            yield Piece("close", None, name)
+        elif self._roles[node] == "placeholder":
+            yield Piece("placeholder", node)
+        else:
+            self.points.append(node)
+            yield Piece("point", node, name)
 
     def fill(self, spans: Sequence[Fragment]) -> None:
         """Replace the text."""
@@ -195,31 +290,19 @@ class _RunUnit(ElementText):
             parent.remove(node)
         if None in self._default:
             self._default[container] = self._default[None]
-        self._write_into(container, self._with_formatted_blanks(self._with_ranges(spans)))
+        self._text.write(self._with_ranges(spans), TreeWriter(container, self._emptied, self._append_text))
         for node in list(container):
             if following is None:
                 parent.append(node)
             else:
                 following.addprevious(node)
 
-    def _with_formatted_blanks(self, spans: Sequence[Fragment]) -> Iterator[Fragment]:
-        """The spans, a blank between two runs with formatting of their own in that of the first."""
-        for at, (text, path) in enumerate(spans):
-            beside = [other for near, other in spans[max(at - 1, 0) : at + 2 : 2] if near]
-            if text.isspace() and len(beside) == 2 and all(self._is_run(other, path) for other in beside):
-                path = beside[0]
-            yield text, path
-
-    def _is_run(self, path: Elements, around: Elements) -> bool:
-        """Whether a path is that of a run with formatting of its own, in the same elements."""
-        return path[:-1] == around and path != around and self._roles.get(self._elements[path[-1]]) == "text"
-
     def _with_ranges(self, spans: Sequence[Fragment]) -> list[Fragment]:
         """Return the spans with the start of each bookmark or comment before its end."""
         ordered = list(spans)
         ends: dict[tuple[str, str], int] = {}
         for at, (text, path) in enumerate(spans):
-            mark = self._elements[path[-1]] if path and not text else None
+            mark = self._text.elements[path[-1]].begin if path and not text else None
             if mark is not None and mark.tag in _RANGES:
                 key = mark.tag.removesuffix("Start").removesuffix("End"), mark.get(f"{_W}id", "")
                 if mark.tag.endswith("End"):
@@ -228,7 +311,7 @@ class _RunUnit(ElementText):
                     ordered[at], ordered[ends[key]] = spans[ends[key]], spans[at]
         return ordered
 
-    def _emptied(self, element: _Element, *, is_first: bool) -> tuple[_Element, _Element]:
+    def _emptied(self, element: _Element, is_first: bool) -> tuple[_Element, _Element]:
         role, default = self._roles[element], self._default.get(element)
         if role == "text":
             element = _run_like(element)
@@ -243,16 +326,13 @@ class _RunUnit(ElementText):
             self._default[contents] = default
         return element, contents
 
-    def _append_text(self, text: str) -> None:
-        parent = self._opened[-1]
-        if not text:
-            return
+    def _append_text(self, parent: _Element, text: str) -> None:
         if parent.tag not in _RUNS:
             default = self._default.get(parent)
             parent.append(parent.makeelement(f"{_W}r") if default is None else _run_like(default))
             parent = parent[-1]
         written = etree.SubElement(parent, f"{parent.tag[:-1]}t")
-        written.text = xml_characters(text)
+        written.text = text
         if parent.tag.startswith(_W):
             written.set(_SPACE, "preserve")
 
@@ -277,7 +357,7 @@ def _roles(root: _Element) -> dict[_Element, str]:
             roles[node] = "point" if is_entry else "placeholder"
         elif node.tag in _WRAPPERS:
             is_inline = all(roles.get(child, "break") != "break" for child in _contents_of(node))
-            roles[node] = "wrapper" if is_inline and len(node.attrib) <= MAX_ATTRIBUTES else "break"
+            roles[node] = "wrapper" if is_inline else "break"
         else:
             inside = {child.tag for child in node.iterchildren("*")} - _INVISIBLE - _PROPERTIES
             if not inside:
@@ -329,39 +409,25 @@ def _wrap_fields(root: _Element) -> None:
                 nodes = []
 
 
-def _units(container: _Element, roles: Mapping[_Element, str], taken: Collection[str]) -> Iterator[_RunUnit]:
+def _units(container: _Element, roles: Mapping[_Element, str]) -> Iterator[_RunUnit]:
     """The translation units in an element, in order."""
     nodes: list[_Element] = []
     for child in [*container, None]:
         if child is not None and roles.get(child, "break") != "break":
             nodes.append(child)
             continue
-        for text in _separated(nodes, roles):
-            unit = _RunUnit(text, roles, taken)
+        if nodes:
+            unit = _RunUnit(nodes, roles)
             yield unit
-            for point in unit.points():
-                yield from _units(point, roles, taken)
+            for point in unit.points:
+                yield from _units(point, roles)
         nodes = []
         if child is not None:
-            yield from _units(child, roles, taken)
+            yield from _units(child, roles)
 
 
-def _separated(nodes: list[_Element], roles: Mapping[_Element, str]) -> list[list[_Element]]:
-    """Consecutive inline elements as one text, or the hyperlinks that are texts of their own."""
-    links, gaps = list[_Element](), [""]
-    for node in nodes:
-        is_link = (
-            node.tag == _HYPERLINK or next(node.iterchildren(*_PROPERTIES), node).find(_CLICK) is not None
-        )
-        if is_link:
-            links.append(node)
-            gaps.append("")
-        elif roles[node] != "dropped":
-            gaps[-1] += "".join(text.text or "" for text in node.iter(*_TEXTS))
-    texts = [("a", "".join(text.text or "" for text in node.iter(*_TEXTS))) for node in links]
-    if all(gaps[1:-1]) and are_texts(texts, gaps):
-        return [[link] for link in links]
-    return [nodes] if nodes else []
+def _is_link(node: _Element) -> bool:
+    return node.tag == _HYPERLINK or next(node.iterchildren(*_PROPERTIES), node).find(_CLICK) is not None
 
 
 def _contents_of(element: _Element) -> _Element:
@@ -375,10 +441,6 @@ def _formatting(run: _Element) -> _Formatting:
     effects = []
     for properties in run.iterchildren(*_PROPERTIES):
         for element in properties.iter("*"):
-            if len(element.attrib) > MAX_ATTRIBUTES:
-                raise DocumentError(
-                    f"the document has {len(element.attrib):,} attributes in one place", is_too_large=True
-                )
             visible = [
                 attribute for attribute in element.attrib.items() if attribute[0] not in _INVISIBLE_ATTRIBUTES
             ]
@@ -409,3 +471,88 @@ def _run_like(run: _Element) -> _Element:
 
 def _joined(run: _Element) -> str:
     return "".join(element.text or "" for element in run.iterchildren(*_TEXTS))
+
+
+_ODT_KIND = "an OpenDocument text"
+_BODY = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}text"
+_T = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_SVG = "{urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0}"
+_PARAGRAPHS = (f"{_T}p", f"{_T}h", f"{_SVG}title", f"{_SVG}desc")
+_INLINE = ("span", "a", "meta", "content-control")
+_BREAKS = (f"{_T}tab", f"{_T}line-break")
+
+
+def open_document_text(content: bytes) -> ZippedDocument:
+    """Read an OpenDocument text; its headers and footers are among the styles."""
+    files = unpacked(content, _ODT_KIND)
+    parts: dict[str, Html] = {}
+    for name in ("content.xml", *({"styles.xml"} & {*files})):
+        parts[name] = Html(decoded(files, name, _ODT_KIND), roles=_odt_roles)
+    if next(parts["content.xml"].root.iter(_BODY), None) is None:
+        raise unreadable(_ODT_KIND)
+    return ZippedDocument(files, parts)
+
+
+def _odt_roles(root: Any) -> dict[Any, str]:
+    """The role of each node, as of HTML; comments are removed, since they split texts.
+
+    Paragraphs are blocks; tabs and line breaks separate texts; what contains paragraphs inside a paragraph,
+    such as a note or a text box, is a box; fields are placeholders.
+    """
+    etree.strip_tags(root, etree.Comment, etree.ProcessingInstruction)
+    for space in list(root.iter(f"{_T}s")):  # LibreOffice writes it between a field and a word
+        field = space.getprevious()
+        is_word = field is not None and field.tag.startswith(_T) and "".join(field.itertext())[-1:].strip()
+        if is_word and space.tail and not (field.tail or space.attrib):
+            field.tail = f" {space.tail}"
+            space.getparent().remove(space)
+    roles: dict[Any, str] = {}
+    for node in root.iter():
+        is_inside = roles.get(node.getparent()) in ("block", "inline")
+        if node.tag in _PARAGRAPHS:
+            is_deleted = next(node.iterancestors(f"{_T}deletion"), None) is not None
+            roles[node] = "untranslated" if is_deleted else "block"
+        elif not is_inside or node.tag in _BREAKS:
+            roles[node] = "untranslated"
+        elif etree.QName(node).localname in _INLINE:
+            roles[node] = "inline" if next(node.iter(*_BREAKS), None) is None else "block"
+        elif next(node.iter(*_PARAGRAPHS), None) is not None:
+            roles[node] = "box"
+        else:
+            is_field = node.tag.startswith(_T) and any(map(str.strip, node.itertext()))
+            roles[node] = "placeholder" if is_field else "point"
+    return roles
+
+
+_EPUB_KIND = "an EPUB"
+_DC = "{http://purl.org/dc/elements/1.1/}"
+_NCX = "{http://www.daisy.org/z3986/2005/ncx/}"
+
+
+def epub(content: bytes, languages: tuple[Collection[str], str] | None = None) -> ZippedDocument:
+    """Read an EPUB; ``languages`` are those of ``Html``, and the second becomes the book's."""
+    files = unpacked(content, _EPUB_KIND)
+    container = Html(decoded(files, "META-INF/container.xml", _EPUB_KIND), roles=_epub_roles)
+    parts: dict[str, Html] = {}
+    for path in {root.get("full-path", ""): None for root in container.root.iter("{*}rootfile")}:
+        parts[path] = package = Html(decoded(files, path, _EPUB_KIND), roles=_epub_roles)
+        if languages:
+            for language in package.root.iter(f"{_DC}language"):
+                language.text = languages[1]
+        for item in package.root.iter("{*}item"):
+            name = posixpath.normpath(posixpath.join(posixpath.dirname(path), unquote(item.get("href", ""))))
+            kind = item.get("media-type") if name in files and name not in parts else None
+            if kind == "application/xhtml+xml":
+                parts[name] = Html(decoded(files, name, _EPUB_KIND), languages, is_xhtml=True)
+            elif kind == "application/x-dtbncx+xml":
+                parts[name] = Html(decoded(files, name, _EPUB_KIND), roles=_epub_roles)
+    if len(parts) < 2:  # no package, or no page
+        raise unreadable(_EPUB_KIND)
+    return ZippedDocument(files, parts)
+
+
+def _epub_roles(root: Any) -> dict[Any, str]:
+    """The role of each node, as of HTML: titles, and what contains those of pages, are translated."""
+    titles = {*root.iter(f"{_DC}title", f"{_DC}description")}
+    titles.update(*root.iter(f"{_NCX}docTitle", f"{_NCX}navLabel"))
+    return {node: "block" if node in titles else "untranslated" for node in root.iter()}

@@ -1,19 +1,21 @@
-"""Strings of programs, of which the values are translated and all else stays: gettext (.po), JSON, YAML."""
+"""Strings of programs, of which the values are translated and all else stays: gettext, XLIFF, JSON, YAML."""
 
 import json
 import re
-import textwrap
 from collections.abc import Callable, Collection, Iterator, Sequence
+from copy import deepcopy
 from functools import partial
 from typing import Any
 
 import yaml
+from lxml import etree
 
-from ptenmt.data.kept_parts import find_kept_parts
-from ptenmt.documents.inline import TaggedText, check_tags, html_tag
-from ptenmt.documents.text import Parsed, TextFile, tagged
+from ptenmt.data.kept_parts import without_kept_parts
+from ptenmt.documents.html import Html
+from ptenmt.documents.inline import StringText, check_tags, html_tag, tagged
+from ptenmt.documents.text import TextFile
 from ptenmt.errors import DocumentError
-from ptenmt.translation.markup import Fragment, text_of
+from ptenmt.translation.markup import Fragment
 
 MAX_YAML_CHARACTERS = 2_000_000
 MAX_DEPTH = 200
@@ -21,15 +23,16 @@ MAX_TAGS = 50_000
 _YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _TAG = r"</?(?:[A-Za-z][^<>]*|\d+ ?/?)>"
-_IDENTIFIER = re.compile(
-    r"[\w.:/@#$+=?&%*\\-]*(?:\w[_.:@=\\]\w|[a-z][A-Z]|\d)[\w.:/@#$+=?&%*\\-]*|[/#@$.\\]\S+|[A-Z\d_]*_[A-Z\d_]*"
-)
-"""One word that a program reads: snake_case, camelCase, a key, a path, a colour, a version, a URL."""
+_IDENTIFIER = re.compile(r":\w+|\w+(?:\.\w+)+|\d\w*")
+"""One word that a program reads, such as the name of a symbol, a key or a size, and no kept part."""
+_MOST_OF_CODE = 500
+"""Characters."""
 _MESSAGE_FORMAT = re.compile(r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,")
 """ICU's choice among texts."""
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _ACCELERATOR = re.compile(r"(?<!\S)(?:(?:[^\W\d_]{1,2}(?=&[a-zà-ÿ]{2}))?&|_)(?=[^\W\d_][^\s&_;=/]*(?!\S))")
 """What ends with the mark before the letter of a keyboard shortcut: & before or in a word, _ before one."""
+_BEGIN_OF_WORD = re.compile(r"(?<!\S)(?=[^\W\d_])")
 
 
 class _String:
@@ -43,8 +46,8 @@ class _String:
             place = surrogate.start()
             context = value[max(0, place - 20) : place + 20]
             raise DocumentError(f"the string {context!r} has half of a surrogate pair, {surrogate[0]!r}")
-        is_code = _MESSAGE_FORMAT.search(value) or (len(value) < 500 and _IDENTIFIER.fullmatch(value))
-        self._text = TaggedText([] if is_code else tagged(value, _TAG, html_tag))
+        is_code = len(value) < _MOST_OF_CODE and _is_code(value)
+        self._text = StringText([] if is_code else tagged(value, _TAG, html_tag))
         self._encoded = encoded
         self.spans = self._text.spans
 
@@ -52,72 +55,11 @@ class _String:
         return self._encoded(self._text.written(spans))
 
 
-class WithAccelerators:
-    """A file whose strings are translated without their accelerator marks, such as those of ``&Abrir``.
-
-    Only a sign that a string has once is such a mark. In the translation it stands before the same letter,
-    at the beginning of a word if possible, or, without such a letter, before the first one. Text after a
-    tab is not searched.
-
-    Args:
-        parse: Reads the file.
-        source: The file.
-        languages: As of ``Html``.
-    """
-
-    def __init__(
-        self,
-        parse: Callable[..., Parsed],
-        source: str,
-        languages: tuple[Collection[str], str] | None = None,
-    ) -> None:
-        self._file = parse(source, languages)
-        self._marks = [_accelerator(text_of(spans)) for spans in self._file.texts]
-        self.texts = [
-            _spliced(spans, mark.end() - 1, mark.end(), "") if mark else spans
-            for spans, mark in zip(self._file.texts, self._marks, strict=True)
-        ]
-
-    def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> str:
-        """The file with other texts, one for each of ``texts``."""
-        marked = (
-            _with_mark(spans, mark) if mark else spans for spans, mark in zip(texts, self._marks, strict=True)
-        )
-        return self._file.with_texts(list(marked))
-
-
-def _accelerator(text: str) -> re.Match[str] | None:
-    found = _ACCELERATOR.search(text)
-    sign = found[0][-1] if found else ""
-    return found if found and text.replace(2 * sign, "").count(sign) == 1 else None
-
-
-def _with_mark(spans: Sequence[Fragment], mark: re.Match[str]) -> Sequence[Fragment]:
-    text = text_of(spans)
-    wanted = mark.string[mark.end()].lower()
-    kept = [part.span() for part in find_kept_parts(text)]
-    letters = [
-        place
-        for place, char in enumerate(text.partition("\t")[0])
-        if char.isalpha() and not any(begin <= place < end for begin, end in kept)
-    ]
-    if not letters:
-        return spans
-    place = min(letters, key=lambda at: (text[at].lower() != wanted, text[at - 1 : at].isalpha(), at))
-    return _spliced(spans, place, place, mark[0][-1])
-
-
-def _spliced(spans: Sequence[Fragment], begin: int, end: int, inserted: str) -> list[Fragment]:
-    """Fragments with other characters from ``begin`` to ``end``, which lie in one of them."""
-    spliced, place = list[Fragment](), 0
-    for text, path in spans:
-        if place <= begin < place + len(text):
-            changed = text[: begin - place] + inserted + text[end - place :]
-        else:
-            changed = text
-        spliced.append((changed, path))
-        place += len(text)
-    return [fragment for fragment in spliced if any(fragment)]
+def _is_code(value: str) -> bool:
+    """Whether a string is for programs: a choice among texts, an identifier, nothing but kept parts."""
+    words = without_kept_parts(value)
+    has_words = any(map(str.isalpha, words)) or not any(map(str.isalpha, value))
+    return not has_words or bool(_MESSAGE_FORMAT.search(value) or _IDENTIFIER.fullmatch(value))
 
 
 _CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
@@ -126,50 +68,70 @@ _GETTEXT_LINE = re.compile(
 )
 
 
+_WITH_TWO_NUMBERS = ("de", "en", "es", "it", "nl", "pt")
+_PLURALS_OF_TEMPLATES = "nplurals=INTEGER; plural=EXPRESSION;"
+
+
 def gettext_messages(source: str, languages: tuple[Collection[str], str] | None = None) -> TextFile:
     """A gettext catalogue: ``msgid`` is translated where ``msgstr`` is empty; all other bytes stay.
 
-    The second of the ``languages`` becomes the one that the header names.
+    The second of the ``languages`` becomes the one that the header names. A template gets a character set.
     """
     check_tags(source.count("<"), MAX_TAGS)
     if languages:
         header = re.compile(r'^("Language: )[^"\\]*', re.MULTILINE)
         source = header.sub(rf"\g<1>{languages[1]}", source, count=1)
+        source = source.replace("charset=CHARSET", "charset=UTF-8", 1)
+        if languages[1] in _WITH_TWO_NUMBERS:
+            source = source.replace(_PLURALS_OF_TEMPLATES, "nplurals=2; plural=(n != 1);", 1)
     return TextFile(source, _gettext_ranges(source))
 
 
 def _gettext_ranges(source: str) -> Iterator[tuple[int, int, _String]]:
     line_end = "\r\n" if "\r\n" in source else "\n"
-    fields: list[tuple[str, int, int, list[str]]] = []
+    texts = {"msgid": "", "msgid_plural": ""}
+    for keyword, begin, end, text, is_fuzzy in _gettext_fields(source):
+        value = re.sub(r"\\(.)", lambda sign: _CONTROLS.get(sign[1], sign[1]), text)
+        if not keyword.startswith("msgstr"):
+            texts[keyword] = value
+        elif not value and not is_fuzzy:
+            text = texts["msgid" if keyword in ("msgstr", "msgstr[0]") else "msgid_plural"]
+            mark = _accelerator(text)
+            encoded = partial(_gettext_string, mark=mark, line_end=line_end)
+            yield begin, end, _String(text.replace(mark, "") if mark else text, encoded)
+
+
+def _accelerator(text: str) -> str:
+    """The mark of a keyboard shortcut, as in ``&Abrir``; empty if a text has none, or the sign twice."""
+    found = _ACCELERATOR.search(text)
+    mark = found[0][-1] if found else ""
+    return mark if text.count(mark) == 1 else ""
+
+
+def _gettext_fields(source: str) -> Iterator[tuple[str, int, int, str, bool]]:
+    """The keywords, each with where its string begins and ends, the string, and if its message is fuzzy."""
+    fields: list[tuple[str, int, int, str, bool]] = []
+    is_fuzzy = False
     for number, line in enumerate(re.finditer(r"[^\r\n]*(?:\r\n|\r|\n|\Z)", source), 1):
         found = _GETTEXT_LINE.match(line[0])
         if not line[0].strip() or line[0].lstrip()[0] == "#":
+            is_fuzzy = line[0].startswith("#,") and "fuzzy" in line[0] or is_fuzzy and bool(line[0].strip())
             continue
         if not found or line[0][found.end() :].strip() or not (found[1] or fields):
             raise DocumentError(f'line {number:,} is none of a gettext catalogue, such as msgid "text"')
-        begin, end = line.start() + found.start(2), line.start() + found.end(2)
-        keyword, values = found[1], [found[3]]
+        keyword, begin, before = found[1], line.start() + found.start(2), ""
         if not keyword:
-            keyword, begin, _, before = fields.pop()
-            before.append(found[3])
-            values = before
-        fields.append((keyword, begin, end, values))
-    texts = {"msgid": "", "msgid_plural": ""}
-    for keyword, begin, end, values in fields:
-        value = re.sub(r"\\(.)", lambda sign: _CONTROLS.get(sign[1], sign[1]), "".join(values))
-        if not keyword.startswith("msgstr"):
-            texts[keyword] = value
-        elif not value:
-            text = texts["msgid" if keyword in ("msgstr", "msgstr[0]") else "msgid_plural"]
-            yield begin, end, _String(text, lambda text: _gettext_string(text, line_end))
+            keyword, begin, _, before, _ = fields.pop()
+        fields.append((keyword, begin, line.start() + found.end(2), before + found[3], is_fuzzy))
     if not fields:
         raise DocumentError('the file has no messages: no line such as msgid "text"')
+    yield from fields
 
 
-def _gettext_string(text: str, line_end: str) -> str:
-    """A string; one with line ends inside stands on several lines."""
+def _gettext_string(text: str, mark: str, line_end: str) -> str:
+    """A string, with a mark before its first word; one with line ends inside stands on several lines."""
     lines = []
-    for line in text.splitlines(keepends=True) or [""]:
+    for line in _BEGIN_OF_WORD.sub(mark, text, count=1).splitlines(keepends=True) or [""]:
         escaped = line.replace("\\", r"\\").replace('"', r"\"")
         for letter, control in _CONTROLS.items():
             escaped = escaped.replace(control, f"\\{letter}")
@@ -262,23 +224,119 @@ def _is_plain(text: str) -> bool:
 
 
 def _yaml_block(event: Any, written: str, text: str) -> str:
-    """A text as a block in the indentation of the one that it replaces."""
+    """A text as a block in the indentation of the one that it replaces; paragraphs are not folded again."""
     header, *body = written.splitlines()
     first, first_value = (next(filter(str.strip, lines), "") for lines in (body, event.value.splitlines()))
     num_spaces = max(1, _num_spaces(first) - _num_spaces(first_value))
     text = text.rstrip("\n") if event.value[0].isspace() else text.strip("\n ")
-    lines = text.split("\n")
-    if event.style == ">" and any(line[:1].isspace() for line in lines):
+    if event.style == ">" and re.search(r"^[ \t]", text, re.MULTILINE):
         header = header.replace(">", "|", 1)  # such lines are not folded
     elif event.style == ">":
         text = re.sub("\n+", r"\g<0>\n", text)
-        width = max(20, 80 - num_spaces)
-        wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
-        lines = [part for line in text.split("\n") for part in wrapper.wrap(line) or [""]]
     line_end = "\r\n" if "\r\n" in written else "\n"
     ends = written[len(written.rstrip()) :]
-    return line_end.join([header, *(" " * num_spaces + line if line else "" for line in lines)]) + ends
+    lines = (" " * num_spaces + line if line else "" for line in text.split("\n"))
+    return line_end.join([header, *lines]) + ends
 
 
 def _num_spaces(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
+
+
+_UNITS = ("{*}trans-unit", "{*}segment")
+_INLINE = ("g", "mrk", "pc", "sub")
+"""Elements with text; the others stand for something in the original file."""
+_BEGINS, _ENDS = ("bpt", "bx", "sc"), ("ept", "ex", "ec")
+"""Elements that stand where something begins, and where it ends."""
+_LANGUAGES = (("source-language", "srcLang"), ("target-language", "trgLang"))
+"""The attributes, of version 1.2 and 2."""
+_Element = Any
+
+
+class Xliff(Html):
+    """A file in XLIFF; ``languages``, if it names others, refuse it, and the second becomes its target's."""
+
+    def __init__(self, source: str, languages: tuple[Collection[str], str] | None = None) -> None:
+        try:
+            super().__init__(source, roles=_roles)
+        except ValueError as error:  # lxml makes no elements in namespaces that it cannot parse
+            raise DocumentError(f"the file is not XLIFF: {error}") from error
+        root = self.root.find(".//{*}xliff")
+        if root is None:
+            raise DocumentError("the file is not XLIFF: it has no element xliff")
+        if languages:
+            _name_languages(root, *languages)
+
+
+def _name_languages(root: _Element, sources: Collection[str], target: str) -> None:
+    """Refuse a file of other languages; one without that of its targets gets it."""
+    is_version_2 = root.get("version", "").startswith("2")
+    for node in [root] if is_version_2 else root.iter("{*}file"):
+        for names, accepted in zip(_LANGUAGES, (sources, [target]), strict=True):
+            language = node.get(names[is_version_2], "")
+            if language and language.lower().split("-")[0] not in accepted:
+                raise DocumentError(f"the file's {names[0]} is {language}, not {' or '.join(accepted)}")
+        name = _LANGUAGES[1][is_version_2]
+        node.set(name, node.get(name, target))
+
+
+def _roles(root: _Element) -> dict[_Element, str]:
+    """The role of each node, as of HTML: new targets are blocks."""
+    etree.strip_tags(root, etree.Comment, etree.ProcessingInstruction)
+    units = [unit for unit in root.iter(*_UNITS) if next(unit.iterancestors(*_UNITS), None) is None]
+    targets = {target for unit in units for target in _new_targets(unit)}
+    codes = _paired_codes(root)
+    roles: dict[_Element, str] = {}
+    for node in root.iter():
+        name = etree.QName(node).localname
+        is_text = roles.get(node.getparent()) in ("block", "inline")
+        if node in targets or (is_text and node.get("mtype") == "seg"):
+            roles[node] = "block"
+        elif not is_text:
+            roles[node] = "untranslated"
+        elif node.get("translate") == "no" or node.get("mtype") == "protected":
+            roles[node] = "placeholder"
+        elif name in _INLINE:
+            roles[node] = "inline"
+        elif node in codes:
+            roles[node] = codes[node]
+        else:
+            roles[node] = "placeholder" if name in ("x", "ph") else "point"
+    return roles
+
+
+def _new_targets(unit: _Element) -> list[_Element]:
+    """The target of a unit, with the contents of its source; none if it has been translated."""
+    source, target = unit.find("{*}seg-source"), unit.find("{*}target")
+    source = unit.find("{*}source") if source is None else source
+    around = [unit, *unit.iterancestors()]
+    is_done = target is not None and "".join(target.itertext()).strip()
+    if source is None or is_done or any(node.get("translate") == "no" for node in around):
+        return []
+    if target is None:
+        target = unit.makeelement(unit.tag.replace(etree.QName(unit).localname, "target"))
+        source.addnext(target)
+        target.tail = source.tail
+    target.text = source.text
+    target[:] = [deepcopy(node) for node in source]
+    unit.attrib.pop("approved", None)
+    if etree.QName(unit).localname == "segment":
+        unit.set("state", "translated")
+    else:
+        target.set("state", "needs-review-translation")
+        target.set("state-qualifier", "mt-suggestion")
+    return [target]
+
+
+def _paired_codes(root: _Element) -> dict[_Element, str]:
+    """The roles of the codes that stand where something begins and where it ends, in the same element."""
+    roles: dict[_Element, str] = {}
+    opened: dict[tuple[_Element, str], _Element] = {}
+    for code in root.iter(*(f"{{*}}{name}" for name in _BEGINS + _ENDS)):
+        key = code.get("startRef") or code.get("rid") or code.get("id", "")
+        place = code.getparent(), key
+        if etree.QName(code).localname in _BEGINS:
+            opened[place] = code
+        elif place in opened:
+            roles |= {opened.pop(place): f"begin {key}", code: f"end {key}"}
+    return roles

@@ -1,25 +1,21 @@
-"""Plain text, and subtitles, whose times and tags are kept: SubRip (.srt), read with srt, and WebVTT."""
+"""Plain text, and subtitles (SubRip, WebVTT), of which all but the spoken text stays."""
 
 import re
 import textwrap
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice, pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, pairwise
 from typing import Protocol
 
-import srt
-
-from ptenmt.documents.inline import LINE_BREAK, TaggedText, check_tags, is_translated, limited
+from ptenmt.documents.inline import LINE_BREAK, Piece, StringText, check_tags, is_translated, limited, tagged
 from ptenmt.errors import DocumentError
 from ptenmt.translation.markup import Fragment, text_of
 
 MAX_TAGS = 50_000
 MAX_CHARACTERS = 2_000_000
 
-_TIMES = r"\d+:\d\d:\d\d[,.]\d+ ?--> ?\d+:\d\d:\d\d[,.]\d+"
-_SUBTITLE = re.compile(rf"(?:^|\n)((?:\d+\n)?{_TIMES})")
-_LONG_NUMBER = re.compile(r"[0-9]{10}")
-"""srt's patterns take time cubic in the digits of a number."""
+_TIMES = re.compile(r"\s*[\d:.,]{4,14}\s*-->\s*[\d:.,]{4,14}")
+_NUMBER = re.compile(r"\s*\d+\s*")
 _TAG = r"<[^<>]*>|\{[^{}]*\}"
 _SPEAKER = r"[A-ZÀ-Þ] [A-ZÀ-Þ.'\ -]{1,30} : (?:\s+|$)"
 _DASH = re.compile(
@@ -82,7 +78,7 @@ class TextFile:
 def plain_text(source: str) -> TextFile:
     """Plain text: each line with something to translate is a text; line ends and blank lines stay."""
     lines = _lines(source, _LINE_END, 0, len(source))
-    return TextFile(source, ((*line, TaggedText([(source[slice(*line)], None)])) for line in lines))
+    return TextFile(source, ((*line, StringText([Piece("text", source[slice(*line)])])) for line in lines))
 
 
 def _lines(source: str, line_end: re.Pattern[str], begin: int, end: int) -> Iterator[tuple[int, int]]:
@@ -102,7 +98,7 @@ class _Turn:
         dash = _DASH.match(text)
         self._dash = dash[0] if dash else ""
         pieces = tagged(text.removeprefix(self._dash), _TAG, _tag_name)
-        self._text = TaggedText(pieces, has_boundaries=False)
+        self._text = StringText(pieces, has_texts=False)
         self.spans = self._text.spans
 
     def written(self, spans: Sequence[Fragment]) -> str:
@@ -111,82 +107,44 @@ class _Turn:
         return self._line_end.join(wrapped(text, self._num_lines, _KEPT))
 
 
-def tagged(text: str, pattern: str, name_of: Callable[[str], str]) -> Iterator[tuple[str, str | None]]:
-    """The pieces of a text, as of ``TaggedText``, given the pattern of its tags, and their names."""
-    for at, part in enumerate(re.split(f"({pattern})", text)):
-        yield part, name_of(part) if at % 2 else None
-
-
 def _tag_name(tag: str) -> str:
     name = re.fullmatch(r"<(/?\w+)[^<>]*>", tag)
     return name[1].lower() if name else tag
 
 
-class Subtitles:
-    """A file of subtitles; refused without any, or if it is too long or has too many tags or texts."""
-
-    def __init__(self, source: str) -> None:
-        _check_size(source)
-        self._line_end = "\r\n" if "\r\n" in source else "\n"
-        try:
-            self._subtitles = list(srt.parse(_normalized(source)))
-        except (srt.SRTParseError, srt.TimestampParseError, OverflowError) as error:
-            raise DocumentError(f"the file has subtitles that cannot be read: {error}") from error
-        self._cues = [_cue(subtitle.content) for subtitle in self._subtitles]
-        self.texts = limited(text for cue in self._cues for text in cue.texts)
-
-    def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> str:
-        """The file with other texts, one for each of ``texts``."""
-        remaining = iter(texts)
-        for number, (subtitle, cue) in enumerate(zip(self._subtitles, self._cues, strict=True), 1):
-            subtitle.index = subtitle.index or number
-            subtitle.content = cue.with_texts(list(islice(remaining, len(cue.texts))))
-        return str(srt.compose(self._subtitles, reindex=False, eol=self._line_end))
-
-
-def _check_size(source: str) -> None:
-    if len(source) > MAX_CHARACTERS:
-        raise DocumentError(f"the subtitles have more than {MAX_CHARACTERS:,} characters", is_too_large=True)
-    check_tags(source.count("<") + source.count("{"), MAX_TAGS)
-
-
-def _normalized(source: str) -> str:
-    """The subtitles with one blank line between each two, and single spaces.
-
-    srt expects a blank line before each time, and takes time quadratic in the length of white space.
-    """
-    text = re.sub(r"[^\S\n]+", " ", source)
-    text = re.sub(r" ?\n ?", "\n", text).strip(" ")
-    if _LONG_NUMBER.search(text):
-        raise DocumentError("the subtitles have a number of ten digits or more")
-    first = _SUBTITLE.search(text)
-    if first is None:
-        raise DocumentError("the file has no subtitles: no line such as 00:00:01,000 --> 00:00:02,500")
-    return re.sub(r"\n{3,}", "\n\n", _SUBTITLE.sub(r"\n\n\1", text[first.start() :])).strip("\n") + "\n"
-
-
-def _cue(content: str) -> TextFile:
-    return TextFile(content, _turns(content, 0, len(content)))
+def subrip(source: str) -> TextFile:
+    """SubRip subtitles (.srt): what stands between the times; a number and blank lines before them stay."""
+    return _subtitles(source, "")
 
 
 def web_vtt(source: str) -> TextFile:
-    """WebVTT subtitles; all but the spoken text stays: times, settings, notes, styles.
-
-    Refused if the first line is another one, if it is too long, or has too many tags or texts.
-    """
-    _check_size(source)
+    """WebVTT subtitles: what is spoken, not settings, notes and styles; the first line is ``WEBVTT``."""
     if not re.match(r"WEBVTT(?![^\s])", source):
         raise DocumentError("the file has no WebVTT subtitles: its first line is not WEBVTT")
+    return _subtitles(source, "\n")
+
+
+def _subtitles(source: str, end: str) -> TextFile:
+    """Subtitles; refused without any, or if they are too long or have too many tags or texts.
+
+    A blank line ends one if ``end`` is not empty, else only the times of the next one, with a number before.
+    """
+    if len(source) > MAX_CHARACTERS:
+        raise DocumentError(f"the subtitles have more than {MAX_CHARACTERS:,} characters", is_too_large=True)
+    check_tags(source.count("<") + source.count("{"), MAX_TAGS)
     cues: list[tuple[int, int]] = []
     is_spoken = False
-    for line in re.finditer(r"[^\r\n]*(?:\r\n|\r|\n|\Z)", source):
-        if "-->" in line[0]:
+    lines = list(re.finditer(r"[^\r\n]*(?:\r\n|\r|\n|\Z)", source))
+    for line, following in zip(lines, [*lines[1:], None], strict=True):
+        if _TIMES.match(line[0]):
             cues.append((line.end(), line.end()))
             is_spoken = True
         elif not line[0].strip():
-            is_spoken = False
-        elif is_spoken:
+            is_spoken = is_spoken and not end
+        elif is_spoken and not (following and _TIMES.match(following[0]) and _NUMBER.fullmatch(line[0])):
             cues[-1] = (cues[-1][0], line.end())
+    if not cues and not end:
+        raise DocumentError("the file has no subtitles: no line such as 00:00:01,000 --> 00:00:02,500")
     return TextFile(source, chain.from_iterable(_turns(source, *cue) for cue in cues))
 
 

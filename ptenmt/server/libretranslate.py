@@ -11,7 +11,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request, Response
 
 from ptenmt.data.languages import language_name
-from ptenmt.documents import FORMATS, read_document, translated_name
+from ptenmt.documents import FORMATS, other_language, read_document, translated_name
 from ptenmt.documents.html import Html
 from ptenmt.server import schemas
 from ptenmt.server.limits import Refusal
@@ -200,15 +200,16 @@ async def translate_file(request: Request, service: SharedService) -> dict[str, 
             request, schemas.FileRequest, service.limits.file_bytes
         )
         work = _translate_document(request, service, service.check(request, body), name, content)
-        translated = await answer_in_time(request, work, service.limits.file_seconds)
+        translated, detected = await answer_in_time(request, work, service.limits.file_seconds)
     token = request.app.state.downloads.add(translated_name(name, body.target), translated)
-    return {"translatedFileUrl": str(request.url_for("download_file", token=token))}
+    answer = {"translatedFileUrl": str(request.url_for("download_file", token=token))}
+    return answer | ({"detected": detected} if detected else {})
 
 
 async def _translate_document(
     request: Request, service: Service, body: schemas.FileRequest, name: str, content: bytes
-) -> bytes:
-    """The translation of a document; refuses too many characters."""
+) -> tuple[bytes, str | None]:
+    """The translation of a document, and its language if that is surely another one; refuses long ones."""
     glossary = service.glossary(body.glossary)
     replaced = _replaced_languages(service.models, body)
     document = await service.in_document_thread(read_document, name, content, replaced)
@@ -223,12 +224,13 @@ async def _translate_document(
     else:
         route = service.models.route(body.source, body.target)
     if not route:
-        return content
+        return content, None
     options = TextOptions(glossary=glossary)
-    _, marked = await service.run(
+    translations, marked = await service.run(
         request, lambda: service.translate(route, document.texts, options), is_document=True
     )
-    return await service.in_document_thread(document.with_texts, [best for best, *_ in marked])
+    content = await service.in_document_thread(document.with_texts, [best for best, *_ in marked])
+    return content, other_language(translations)
 
 
 @router.get(

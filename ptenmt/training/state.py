@@ -23,6 +23,24 @@ if sys.platform != "win32":
     import resource
 
 INITIAL_LOSS_SCALE = 2.0**15
+COUNTERS = (
+    "epoch",
+    "step_in_epoch",
+    "global_step",
+    "validated",
+    "best_score",
+    "best_loss",
+    "stale",
+    "skipped",
+    "skipped_in_row",
+    "nonfinite",
+    "nonfinite_in_row",
+    "most_nonfinite_in_row",
+    "gradient_norm",
+    "loss_scale",
+    "scaled_steps",
+)
+"""The single variables of a checkpoint, attributes of ``TrainingState``: the format of every run's state."""
 
 # What TensorFlow and its Python side raise for files that are truncated, damaged or missing.
 _UNREADABLE = (tf.errors.OpError, IndexError, ValueError)
@@ -153,7 +171,7 @@ class TrainingState:
         return checksum
 
     def trackable(self) -> tf.train.Checkpoint:
-        """All of it, variable by variable.
+        """All of it, variable by variable; a checkpoint must have each of these keys to be restored.
 
         Tracking the model as an object would silently omit the blocks: TensorFlow does not look into
         lists of Keras layers.
@@ -165,7 +183,7 @@ class TrainingState:
             of_epoch=self.of_epoch.variables,
             since_curve_point=self.since_curve_point.variables,
             seconds=self.seconds,
-            **{name: value for name, value in vars(self).items() if isinstance(value, tf.Variable)},
+            **{name: getattr(self, name) for name in COUNTERS},
         )
 
 

@@ -92,9 +92,9 @@ class BackTranslation:
         except DataError as error:
             self.on_warning(f"{error.message}: the language of the lines is not checked")
         while lines := list(islice(texts, BUFFER_SIZE)):
-            accepted = [True] * len(lines) if check is None else check.accepts(lines, languages[0])
-            for line, is_accepted in zip(lines, accepted, strict=True):
-                yield line, self._reason_of_line(line, is_accepted)
+            foreign = [None] * len(lines) if check is None else check.foreign(lines, languages[0])
+            for line, other in zip(lines, foreign, strict=True):
+                yield line, self._reason_of_line(line, other is None)
 
     def _reason_of_line(self, line: str, is_accepted: bool) -> str:
         num_words = len(line.split())

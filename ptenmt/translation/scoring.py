@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 
-from ptenmt.tokenizers import END, Tokenizer, encode_framed
+from ptenmt.tokenizers import END, Tokenizer
 from ptenmt.translation.confidence import Calibration, ScoredSentence, word_probabilities
-from ptenmt.translation.engine import PendingScores
 from ptenmt.translation.postprocessing import Translation
 from ptenmt.translation.translator import Translator
 
@@ -74,11 +73,3 @@ def scored_sentences(
 def _ended(ids: list[int], max_positions: int) -> list[int]:
     """The ids of a translation with [END], also of a truncated one."""
     return ids if END in ids else [*ids[:max_positions], END]
-
-
-def score_prepared(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> PendingScores:
-    """Start to score translations in the form of the training corpus by teacher forcing; ConfigError."""
-    longest = translator.config.model.max_positions
-    source_ids, _ = encode_framed(translator.tokenizers.source, sources, longest)
-    target_ids, _ = encode_framed(translator.tokenizers.target, targets, longest)
-    return translator.engine.score(source_ids, target_ids)

@@ -180,7 +180,7 @@ def test_attention_is_of_the_weights_that_translate_and_of_no_others(
     model = started["service"].models.default.model
     with pytest.raises(Refusal, match="attention is not available") as refused:
         model.attention([1, 2], [1])
-    assert refused.value.status == 501
+    assert refused.value.status_code == 501
     best.write_bytes(content)
     assert model.attention([1, 2], [1])
 

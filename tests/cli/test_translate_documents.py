@@ -77,6 +77,13 @@ def test_a_damaged_document_does_not_keep_others_from_being_translated(
     assert [file.name for file in (tmp_path / "en").glob("*.*") if file.name[0] != "."] == ["page.html"]
 
 
+def test_a_document_in_another_language_is_a_warning(ptenmt, tmp_path: Path) -> None:
+    letter = tmp_path / "letter.txt"
+    letter.write_text("The cat and the dog are here with us.\nWhere have they been all of this time?\n")
+    stderr = ptenmt("translate", "--run", "tiny", str(letter), "--output-dir", str(tmp_path / "en")).stderr
+    assert f"warning: {letter} is in another language: English, left as it is" in stderr
+
+
 def test_the_name_of_a_file_in_place_of_a_text_is_a_warning(ptenmt, tmp_path: Path) -> None:
     letter = tmp_path / "letter.txt"
     letter.write_text("o gato", encoding="utf-8")

@@ -160,15 +160,6 @@ def test_sides_stay_aligned_and_within_their_file(prepared: Prepared) -> None:
         assert len(numbers) == 1
 
 
-def test_without_noise_the_pairs_are_those_of_the_corpus(prepared: Prepared) -> None:
-    texts = every_text(prepared, AugmentConfig(upper_case=0.1))
-    clean = sorted(pair for pair in texts if not pair[0].removeprefix("<bt> ").isupper())
-    assert not set(clean) - set(prepared.train)
-    assert len(clean) > 0.85 * len(prepared.train)
-    again = every_text(prepared, AugmentConfig(upper_case=0.1), epoch=1)
-    assert {pair for pair in texts if pair[0].isupper()} != {pair for pair in again if pair[0].isupper()}
-
-
 def test_tokenizers_without_the_symbols_are_an_error(prepared: Prepared) -> None:
     tokenizers: TokenizerPair = build_tokenizers(SUBWORDS, list(prepared.train), ("pt", "en"))
     with pytest.raises(TokenizerError, match="has no token .*❶.*which the section data needs"):

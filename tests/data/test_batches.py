@@ -47,17 +47,6 @@ def test_the_validation_pairs_of_ted_are_19_batches_that_drop_nothing():
     assert sorted(numbers_of(batches)) == list(range(1_193))
 
 
-def test_sorted_batches_pad_less_than_random_ones():
-    pairs = numbered_pairs(500)
-
-    def padding(batches: Sequence[Batch]) -> int:
-        return sum(int((target == 0).sum()) for _, target in batches)
-
-    assert padding(list(sorted_batches(pairs, 20))) * 5 < padding(
-        list(BatchPlan(pairs, BatchConfig(sentences=20), 1).batches(0))
-    )
-
-
 def test_the_order_follows_from_seed_and_epoch_alone():
     pairs = numbered_pairs(100)
 
@@ -112,13 +101,6 @@ def test_ragged_ids_hold_sequences_of_any_length():
     assert ids.padded(np.array([], dtype=int)).shape == (0, 0)
 
 
-def test_ragged_ids_may_be_empty():
-    ids = RaggedIds([])
-    assert len(ids) == 0
-    assert list(sorted_batches(EncodedPairs(ids, ids), 4)) == []
-    assert num_batches(EncodedPairs(ids, ids), 4) == 0
-
-
 @pytest.mark.parametrize("dtype", [np.uint16, np.int32])
 def test_ragged_ids_from_files_are_those_written(tmp_path: Path, dtype: type):
     random = np.random.default_rng(3)
@@ -136,12 +118,6 @@ def test_ragged_ids_from_files_are_those_written(tmp_path: Path, dtype: type):
     assert mapped.padded(some, 12).shape == (30, 12)
     assert mapped.padded(some).dtype == np.int64
     assert isinstance(mapped.values.base, np.memmap)
-
-
-def test_no_sequence_at_all_may_be_written(tmp_path: Path):
-    with ragged_writer(tmp_path, "source"):
-        pass
-    assert len(Ragged.mapped(tmp_path, "source", np.uint16)) == 0
 
 
 def lengthy_pairs(count: int) -> EncodedPairs:
@@ -185,12 +161,6 @@ def test_batches_by_tokens_have_few_shapes_and_little_padding():
     assert widths <= {*range(17), *range(18, 33, 2), *range(36, 61, 4)}
     assert len(shapes) <= len(widths) + 1  # the last batch may be a partial one
     assert sum(source.size for source, _ in batches) < 1.06 * longest.sum()
-
-
-def test_no_pair_is_padded_beyond_the_longest_of_all():
-    pairs = EncodedPairs(RaggedIds([[5] * 33, [5]]), RaggedIds([[5], [5] * 2]))
-    shapes = [source.shape for source, _ in BatchPlan(pairs, BatchConfig(tokens=33), 1).batches(0)]
-    assert sorted(shapes) == [(1, 33), (1, 33)]
 
 
 @pytest.mark.parametrize("batch", [BatchConfig(tokens=600), BatchConfig(sentences=16)])
@@ -243,17 +213,3 @@ def test_five_million_pairs_are_planned_in_numpy():
     finally:
         sys.settrace(before)
     assert 0 < num_lines < 100_000
-
-
-def test_the_order_by_tokens_follows_from_seed_and_epoch_alone():
-    pairs = lengthy_pairs(300)
-
-    def order(seed: int, epoch: int, first: int = 0) -> list[list[int]]:
-        plan = BatchPlan(pairs, BatchConfig(tokens=200), seed)
-        return [firsts(batch) for batch in plan.batches(epoch, first)]
-
-    assert order(1, 0) == order(1, 0)
-    assert order(1, 0, first=9) == order(1, 0)[9:]
-    assert len({str(order(seed, epoch)) for seed, epoch in ((1, 0), (1, 1), (2, 0))}) == 3
-    # Not only the batches' order, who is in them changes too.
-    assert {frozenset(rows) for rows in order(1, 0)} != {frozenset(rows) for rows in order(1, 1)}

@@ -2,10 +2,8 @@
 
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -150,21 +148,6 @@ def digest(batches: Iterator[Batch]) -> list[bytes]:
     return [source.tobytes() + target.tobytes() for source, target in batches]
 
 
-def test_sampled_batches_follow_from_seed_epoch_and_batch(sampled: Callable[[], BatchPlan]) -> None:
-    plan = sampled()
-    straight = digest(plan.batches(1))
-    assert digest(islice(sampled().batches(1), 30)) == straight[:30]
-    assert digest(plan.batches(1, 60)) == straight[60:]
-    assert digest(islice(plan.batches(2), 5)) != straight[:5]
-    # Batches of two epochs in turns, as a prefetching thread beside the main one may draw them.
-    found: list[bytes] = []
-    thread = threading.Thread(target=lambda: found.extend(digest(plan.batches(1))))
-    thread.start()
-    digest(islice(plan.batches(3), 60))
-    thread.join()
-    assert found == straight
-
-
 def test_sampled_batches_have_the_same_text_in_other_tokens(
     corpus: Corpus, cache: CorpusCache, tokenizers: TokenizerPair
 ) -> None:
@@ -183,25 +166,6 @@ def test_sampled_batches_have_the_same_text_in_other_tokens(
     assert not any(np.array_equal(first, second) for first, second in zip(*epochs, strict=True))
     # Sampling is for training alone.
     assert tokenizers.source.encode(texts) == tokenizers.source.encode(texts)
-
-
-def test_sampled_batches_are_no_larger_than_planned(sampled: Callable[..., BatchPlan]) -> None:
-    for source, target in sampled().batches(0):
-        assert source.shape == target.shape
-        assert source.size <= 300
-        assert ((source == END).sum(axis=1) == 1).all()
-    assert all(
-        max(source.shape[1], target.shape[1]) <= 60
-        for source, target in sampled(BatchConfig(sentences=50)).batches(0)
-    )
-
-
-def test_most_sentences_are_sampled(corpus: Corpus, cache: CorpusCache, tokenizers: TokenizerPair) -> None:
-    """What keeps its best pieces because it would outgrow its batch is the exception."""
-    drawn, _ = encode_training_pairs(tokenizers, corpus.train, NO_NOISE, 60, 0.2, cache)
-    free = drawn.batch(np.arange(400), None, (1,))[0]
-    lengths = (free > 0).sum(axis=1)
-    assert (lengths <= drawn.longest()[:400]).mean() > 0.9
 
 
 def test_another_process_draws_the_same() -> None:

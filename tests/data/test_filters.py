@@ -25,9 +25,6 @@ ALL = FilterConfig(
     max_word_length=40,
     min_letters=0.4,
     different_sides=True,
-    same_numbers=True,
-    same_urls=True,
-    balanced_brackets=True,
     right_language=True,
     deduplicate="near",
 )
@@ -57,9 +54,6 @@ def stays(data: DataConfig, pair: SentencePair) -> bool:
         ({"max_word_length": 40}, ("a" * 40, f"https://a.b/{'c/' * 30}"), ("a", f"see {LONG}")),
         ({"min_letters": 0.5}, ("São 3", "“É” — é só"), ("12:30 – 14:00 h", "half past twelve")),
         ({"different_sides": True}, ("Tom.", "Tom!"), ("Tom Sawyer", "tom sawyer")),
-        ({"same_urls": True}, ("v. https://a.b/.", "(see http://www.a.b)"), ("http://a.b/c", "http://a.b/d")),
-        ({"same_urls": True}, ("Veja WWW.A.PT.", "See HTTPS://a.pt/"), ("Veja WWW.A.PT.", "See it.")),
-        ({"same_urls": True}, ("eu@a.pt", "Eu@a.pt, please"), ("eu@a.pt", "me@a.pt")),
     ],
 )
 def test_each_filter_looks_at_both_sides(
@@ -71,69 +65,6 @@ def test_each_filter_looks_at_both_sides(
     assert not stays(data, bad)
     assert not stays(data, bad[::-1])
     assert stays(options(), bad)
-
-
-@pytest.mark.parametrize(
-    "pair",
-    [
-        ("Tenho 2 cães.", "I have two dogs."),
-        ("Custa R$ 1.500,50.", "It costs R$ 1,500.50."),
-        ("Custa 1500.", "It costs 1,500."),
-        ("São 13 mil.", "It is 13,000."),
-        ("Veja 13.31; 119.120.", "See 13:31; 119:120."),
-        ("São 1 500 000 por 3,75.", "1,500,000 at 3.75."),
-        ("Em 2010, 300 pessoas.", "In 2010 300 people."),
-        ("Às 18h30.", "At 6:30 p.m."),
-        ("Nos anos 20 e 80, e em 1995.", "In the 1920s and 1980s, and in 1995."),
-        ("Mil e quinhentos.", "1,500."),
-        ("No dia 03/05.", "On 5/3."),
-        ("Veja Nm 21.21–32.", "See Num 21:21–32."),
-    ],
-)
-def test_numbers_may_be_written_differently(pair: SentencePair) -> None:
-    data = options(same_numbers=True)
-    assert stays(data, pair)
-    assert stays(data, pair[::-1])
-
-
-@pytest.mark.parametrize(
-    "pair",
-    [
-        ("Em 1991.", "In 1990."),
-        ("Em 1991.", "Then."),
-        ("5 e 7.", "5 and 8."),
-        ("Tenho 13 anos.", "I am 1."),
-        ("Em 1945.", "In 1954."),
-        ("No dia 12/03.", "On 21/03."),
-        ("2,5 kg", "25 kg"),
-    ],
-)
-def test_numbers_may_not_contradict_each_other(pair: SentencePair) -> None:
-    data = options(same_numbers=True)
-    assert not stays(data, pair)
-    assert not stays(data, pair[::-1])
-
-
-def test_brackets_and_quotes_may_be_open_on_both_sides_only() -> None:
-    data = options(balanced_brackets=True)
-    good = [
-        ("(um) [dois]", "one two"),
-        ("— Vem — disse.", '"Come", he said.'),
-        ("Disse: “Vem!”", "“He said: ‘Come!’"),
-        ("a) um", "one"),
-        ("um :)", "one"),
-        ("«um»", "“one”"),
-        ("um) dois", "one) two"),
-        ("`` um ''", '"one"'),
-    ]
-    bad = [("(um", "one"), ("um", "one]"), ("um “ou” dois", "one “or two")]
-    assert [pair for pair in good if not stays(data, pair)] == []
-    assert [pair for pair in bad if stays(data, pair)] == []
-
-
-def test_a_long_row_of_quotes_takes_linear_time() -> None:
-    quotes = "a" + '"' * 500_000 + "b"  # a quadratic pattern takes an hour
-    assert not stays(options(balanced_brackets=True), (quotes, 'a " b'))
 
 
 def test_html_entities_are_unescaped() -> None:
@@ -161,11 +92,16 @@ def test_duplicates_are_found_across_chunks(size: int) -> None:
     assert duplicate_filters(options()) == {}
 
 
-def test_near_duplicates_differ_in_case_punctuation_spaces_and_digits() -> None:
+def test_near_duplicates_differ_in_case_punctuation_and_spaces() -> None:
     (keep,) = duplicate_filters(options(deduplicate="near")).values()
-    same = [("Ela tem 3 gatos.", "She has 3 cats."), ("ela tem 12 gatos", "She 's has cats !")]
-    assert keep([same[0], ("ELA TEM GATOS...", "“She has 4 cats”"), same[1]]) == [True, False, True]
-    assert keep([("12", "13"), ("12", "14"), ("?", "!"), ("12", "13")]) == [True, True, True, False]
+    same = [("Ela tem 3 gatos.", "She has 3 cats."), ("ELA TEM 3 GATOS...", "“She has 3 cats”")]
+    assert keep([*same, ("Ela tem 4 gatos.", "She has 4 cats."), ("?", "!"), ("?", "!")]) == [
+        True,
+        False,
+        True,
+        True,
+        False,
+    ]
 
 
 def test_overlap_is_found_in_another_tokenization() -> None:
@@ -188,15 +124,6 @@ def test_overlap_is_found_in_another_tokenization() -> None:
         True,
     ]
     assert overlap_filter([], held_out)(others) == [False, True, True]
-
-
-def test_vowel_signs_are_letters_and_those_of_emoji_are_not() -> None:
-    held_out = [("कि", "he ❤\ufe0f it")]
-    assert overlap_filter([], held_out)([("का", "a"), ("«कि»", "b"), ("c", "he ❤ it")]) == [
-        True,
-        False,
-        False,
-    ]
 
 
 def test_filters_can_be_pickled_and_chunks_counted_in_any_order() -> None:
@@ -231,13 +158,6 @@ def test_sentences_of_another_language_are_removed() -> None:
         ("The meeting starts at nine.", "The meeting starts at nine o'clock."),
     ]
     assert keep([*good, *bad]) == [True] * 4 + [False] * 3
-
-
-def test_one_word_is_no_plural() -> None:
-    assert [list(pair_filters(options(max_words=words))) for words in (1, 2)] == [
-        ["over 1 word"],
-        ["over 2 words"],
-    ]
 
 
 def test_an_unknown_language_is_an_error() -> None:

@@ -24,9 +24,8 @@ def test_probabilities_are_those_of_py3langid(check: LanguageCheck) -> None:
 
 def test_when_in_doubt_a_text_may_be_in_any_language(check: LanguageCheck) -> None:
     texts = ["", "12", "Tom", "Obrigado", "Isto é uma frase em português, sem dúvida nenhuma."]
-    assert check.accepts(texts, "en") == [True, True, True, True, False]
-    assert check.accepts(texts, "pt") == [True] * 5
-    assert check.accepts([], "pt") == []
+    assert check.foreign(texts, "en") == [None] * 4 + ["pt"]
+    assert check.foreign(texts, "pt") == [None] * 5
 
 
 def test_a_foreign_language_is_named(check: LanguageCheck) -> None:

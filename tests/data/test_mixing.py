@@ -82,15 +82,6 @@ def test_a_fifth_reads_every_pair_equally_often_whatever_its_length(
     assert counts == dict.fromkeys(range(FIRST, FIRST + SECOND), 1)
 
 
-def test_rare_lengths_are_read_as_often_as_others() -> None:
-    lengths = [*[5] * 30, *range(6, 36)]  # 30 pairs of one length, and one pair of each longer one
-    side = RaggedIds([number + 4, *[3] * length] for number, length in enumerate(lengths))
-    mixture = Mixture(("web",), (60,), ((0, (17,)),))
-    plan = BatchPlan(EncodedPairs(side, side), BatchConfig(tokens=200), 1, mixture)
-    counts = Counter(row for epoch in range(60) for row in rows(plan, epoch))
-    assert {counts[row] for row in range(60)} <= set(range(15, 21))  # 17 on average
-
-
 @pytest.mark.parametrize("batch", BATCHES)
 def test_a_stage_continues_where_the_one_before_it_ended(pairs: EncodedPairs, batch: BatchConfig) -> None:
     mixture = Mixture(("ted", "web"), (FIRST, SECOND), ((0, (400, 250)), (2, (200, 250))))
@@ -169,16 +160,6 @@ def test_two_bidirectional_epochs_read_every_pair_once_in_each_direction(both: E
     assert Mixture.once(9).bidirectional(("pt", "en"), 2).pairs(1) == {"pt→en": 5, "en→pt": 4}
 
 
-@pytest.mark.parametrize("batch", BATCHES)
-def test_bidirectional_epochs_are_as_long_as_others(both: EncodedPairs, batch: BatchConfig) -> None:
-    weighted = Mixture.configured(DataConfig(train=files(1.5, 0.3)), (FIRST, SECOND))
-    plan = BatchPlan(both, batch, 1, weighted.bidirectional(("pt", "en"), 2))
-    assert plan.num_batches(0) == pytest.approx(plan.num_batches(2), abs=2)
-    found = Counter(row for epoch in (0, 1) for row in rows(plan, epoch))
-    assert sum(found.values()) == 2 * 900
-    assert sum(found[row] for row in range(FIRST + SECOND)) == 900
-
-
 def test_a_stage_may_change_within_the_bidirectional_epochs_and_after_them() -> None:
     stages = (StageConfig(mix={"ted": 1, "web": 1}, epochs=2), StageConfig(mix={"web": 1}))
     mixture = Mixture.configured(DataConfig(train=files(1, 1), stages=stages), (FIRST, SECOND))
@@ -218,9 +199,3 @@ def test_a_file_of_which_no_pair_is_left_is_an_error() -> None:
     stages = (StageConfig(mix={"web": 1, "ted": 1}),)
     with pytest.raises(DataError, match=r"filters and limits leave no pair of ted$"):
         Mixture.configured(DataConfig(train=files(1, 1), stages=stages), (0, SECOND))
-
-
-def test_files_are_named_after_themselves() -> None:
-    assert CorpusFile(path=str(Path("x") / "ted.tsv.gz")).label == "ted"
-    assert CorpusFile(source="/data/web.pt-en.pt", target="/data/web.pt-en.en").label == "web.pt-en"
-    assert CorpusFile(path="/a.tsv", name="mine").label == "mine"

@@ -11,7 +11,7 @@ from http_server import Site, closed_port, serve
 
 from ptenmt.data import download
 from ptenmt.data.download import published_tokenizer
-from ptenmt.errors import DownloadError, DownloadProgress, OutputError, TokenizerError
+from ptenmt.errors import DownloadError, DownloadProgress, TokenizerError
 
 pytestmark = pytest.mark.usefixtures("hasty")
 
@@ -88,19 +88,6 @@ def test_another_address_has_it_too(
         monkeypatch.setattr(download, "WEB_ARCHIVE", other.url(""))
         assert published_tokenizer(url, None) == cache / NAME
         assert len(other.requests) == 1
-
-
-def test_mends_a_damaged_cache(host: Site, cache: Path) -> None:
-    folder = published_tokenizer(host.url(f"{NAME}.zip"), None)
-    (folder / FILES[0]).unlink()
-    assert published_tokenizer(host.url(f"{NAME}.zip"), None) == folder == cache / NAME
-    assert (folder / FILES[0]).exists()
-
-
-def test_a_cache_that_cannot_be_made_is_an_error(host: Site, cache: Path) -> None:
-    cache.parent.write_text("a file where the cache should be")
-    with pytest.raises(OutputError, match="cannot write"):
-        published_tokenizer(host.url(f"{NAME}.zip"), None)
 
 
 @pytest.mark.parametrize("below", ["", "nested"])

@@ -123,25 +123,11 @@ def test_byte_order_mark_and_windows_line_ends_are_no_text(
     assert list(read_pairs(file)) == [("um", "one"), ("dois", "two")]
 
 
-def test_byte_order_mark_of_aligned_files(tmp_path: Path) -> None:
-    assert list(read_pairs(aligned(tmp_path, "\ufeffum\r\n", "\ufeffone\n"))) == [("um", "one")]
-
-
-def test_only_line_feeds_end_a_line(tmp_path: Path) -> None:
-    assert list(read_pairs(written(tmp_path / "a.tsv", f"{ODD}\tone\n"))) == [(ODD, "one")]
-    assert list(read_pairs(written(tmp_path / "a.csv", f"{ODD},one\n"))) == [(ODD.replace("\r", " "), "one")]
-    assert list(read_pairs(aligned(tmp_path, f"{ODD}\n", "one\n"))) == [(ODD, "one")]
-
-
 @pytest.mark.parametrize(("ending", "separator"), [(".tsv", "\t"), (".csv", ",")])
 def test_blank_lines_are_skipped_and_counted(tmp_path: Path, ending: str, separator: str) -> None:
     text = f"um{separator}one\n\n  \ndois{separator}two\n\n"
     assert list(read_pairs(written(tmp_path / f"a{ending}", text))) == [("um", "one"), ("dois", "two")]
     assert "line 6: 1 column" in error_of(written(tmp_path / f"b{ending}", f"{text}três")).message
-
-
-def test_a_pair_with_an_empty_side_is_a_pair(tmp_path: Path) -> None:
-    assert list(read_pairs(written(tmp_path / "a.tsv", "um\t\n\ttwo\n"))) == [("um", ""), ("", "two")]
 
 
 @pytest.mark.parametrize(
@@ -171,11 +157,6 @@ def test_bad_content_is_named_with_its_line(tmp_path: Path, name: str, text: str
     assert message in error_of(file).message
 
 
-@pytest.mark.parametrize(("name", "separator"), [("a.tsv", "tabs"), ("a.csv.gz", "commas")])
-def test_hint_names_the_separator(tmp_path: Path, name: str, separator: str) -> None:
-    assert separator in error_of(written(tmp_path / name, "um\n")).hint
-
-
 @pytest.mark.parametrize("name", ["a.tsv", "a.csv.gz"])
 def test_invalid_utf8_is_named_with_its_line(tmp_path: Path, name: str) -> None:
     file = written(
@@ -188,25 +169,6 @@ def test_unknown_ending_lists_the_known_ones(tmp_path: Path) -> None:
     error = error_of(written(tmp_path / "a.xlsx", "um\tone\n"))
     assert "a.xlsx has an unknown ending" in error.message
     assert all(ending in error.hint for ending in (".tsv", ".tsv.gz", ".csv", ".csv.gz"))
-
-
-def test_missing_files_and_folders_cannot_be_read(tmp_path: Path) -> None:
-    assert "No such file" in error_of(CorpusFile(path=str(tmp_path / "none.tsv"))).message
-    assert "No such file" in error_of(CorpusFile(path=str(tmp_path / "none.csv.gz"))).message
-    (tmp_path / "folder.tsv").mkdir()
-    assert (
-        f"cannot read {tmp_path / 'folder.tsv'}"
-        in error_of(CorpusFile(path=str(tmp_path / "folder.tsv"))).message
-    )
-
-
-def test_forbidden_file_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    file = written(tmp_path / "a.tsv", "um\tone\n")
-    monkeypatch.setattr(Path, "open", refuse)
-    assert error_of(file).message == f"cannot read {file.path}: Permission denied"
 
 
 @pytest.mark.parametrize(
@@ -229,10 +191,6 @@ def test_aligned_files_of_different_length_are_refused_with_both_counts(tmp_path
     message = error_of(aligned(tmp_path, "um\ndois\ntrês\n", "one\ntwo\n")).message
     assert "lines.pt has 3 lines" in message
     assert "lines.en has 2" in message
-
-
-def test_empty_aligned_files_are_refused(tmp_path: Path) -> None:
-    assert "are empty" in error_of(aligned(tmp_path, "", "")).message
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows cannot wait for a pipe")

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import platformdirs
 import pytest
 
 from ptenmt.data import store
@@ -134,17 +133,3 @@ def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=f"cannot write .* to {tmp_path}/file") as caught:
         corpus_cache(str(tmp_path / "file")).entry("text", 1, lambda _folder: {})
     assert "data.cache_dir" in caught.value.hint
-
-
-def test_a_full_disk_is_an_error(cache: CorpusCache) -> None:
-    def fill(folder: Path) -> dict[str, Any]:
-        raise OSError(28, "No space left on device", str(folder))
-
-    with pytest.raises(OutputError, match="No space left on device"):
-        cache.entry("text", 1, fill)
-    assert list(cache.folder.iterdir()) == []
-
-
-def test_by_default_the_users_cache_folder_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(platformdirs, "user_cache_path", lambda _: tmp_path)
-    assert corpus_cache(None).folder == tmp_path / "tokens"

@@ -13,7 +13,7 @@ from http_server import Site, closed_port, serve
 
 from ptenmt.data import download, tfds as tfds_source
 from ptenmt.data.tfds import prepare_tfds, read_tfds
-from ptenmt.errors import DataError, DownloadError, DownloadProgress, OutputError
+from ptenmt.errors import DataError, DownloadError, DownloadProgress
 
 pytestmark = pytest.mark.usefixtures("hasty", "no_other_address")
 
@@ -138,7 +138,7 @@ def test_the_web_archive_has_what_the_first_host_has_not(
     assert len(list(read_tfds(PT_EN, str(tmp_path), "train"))) == len(PAIRS["train"])
     assert len(copy.requests) == 1
     assert ("Range" in copy.requests[0]) == (how == "breaks off")
-    assert ["cannot download" in message for message in caplog.messages] == [True, True]
+    assert [message.endswith("; trying another address") for message in caplog.messages] == [True, True]
 
 
 def prepared_files(site: Site, folder: Path) -> dict[str, bytes]:
@@ -191,15 +191,6 @@ def test_an_archive_without_the_pairs_is_an_error(site: Site, tmp_path: Path) ->
         list(read_tfds("ted_hrlr_translate/gl_to_en", str(tmp_path), "train"))
 
 
-def test_an_archive_that_breaks_off_is_an_error(
-    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    site.body = site.body[:-20]
-    register(monkeypatch, site.url(ARCHIVE), site.body)
-    with pytest.raises(DataError, match="cannot prepare ted_hrlr_translate/pt_to_en"):
-        prepare_tfds(PT_EN, str(tmp_path), None)
-
-
 def test_without_network_names_the_file_to_put_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     url = f"http://127.0.0.1:{closed_port()}/{ARCHIVE}"
     archive = ted_archive()
@@ -244,23 +235,10 @@ def test_an_unknown_name_gets_a_suggestion(tmp_path: Path, name: str, meant: str
             call()
 
 
-@pytest.mark.parametrize("name", ["", "ted_hrlr_translate", "ted_hrlr_translate/xx_to_yy", "a:b/c", "mnist"])
-def test_what_is_no_pair_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(DataError, match=r"has no|has no sentence pairs"):
-        prepare_tfds(name, str(tmp_path), None)
-
-
 def test_a_dataset_of_many_archives_is_left_to_tfds(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="not made of one archive") as caught:
         prepare_tfds("wmt14_translate/de-en", str(tmp_path), None)
     assert "tfds build wmt14_translate/de-en" in caught.value.hint
-
-
-def test_a_data_dir_that_cannot_be_made_is_an_error(site: Site, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(OutputError, match="cannot write"):
-        prepare_tfds(PT_EN, str(tmp_path / "file"), None)
-    assert site.requests == []
 
 
 def test_reads_the_real_ted_talks(ted: str) -> None:
@@ -278,8 +256,3 @@ def test_damaged_files_are_an_error(site: Site, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot read test"):
         list(read_tfds(PT_EN, str(tmp_path), "test"))
     assert site.requests
-
-
-def test_an_unknown_split_is_an_error(ted: str) -> None:
-    with pytest.raises(DataError, match="trian"):
-        list(read_tfds(PT_EN, ted, "trian"))

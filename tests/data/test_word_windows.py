@@ -100,11 +100,6 @@ def test_where_every_word_predicts_a_window_needs_one_known_label(
     assert windows.num_left_out == num_left_out
 
 
-def test_a_stride_passes_windows_over():
-    windows = WordWindows(list(range(10, 20)), 3, stride=3)
-    assert windows.batch(rows(windows), None, ())[0].tolist() == [[10, 11, 12], [13, 14, 15], [16, 17, 18]]
-
-
 def test_short_windows_keep_the_last_words():
     windows = WordWindows(list(range(10, 1010)), 4, varies=True)
     source, target = windows.batch(rows(windows), None, (1, 2, 3))
@@ -116,16 +111,3 @@ def test_short_windows_keep_the_last_words():
     again = windows.batch(rows(windows), None, (1, 2, 3))[0]
     assert (again == source).all()
     assert (windows.batch(rows(windows), None, (1, 2, 4))[0] != source).any()
-
-
-def test_short_windows_of_which_every_word_predicts():
-    windows = WordWindows(list(range(10, 110)), 4, predicts="every", varies=True)
-    source, target = windows.batch(rows(windows), None, (1,))
-    assert ((source == 0) == (target[:, 1:] == 0)).all()
-    assert (target[:, 1:][source != 0] == source[source != 0] + 1).all()
-
-
-def test_all_windows_in_their_order():
-    windows = WordWindows(list(range(10, 20)), 3)
-    sizes, starts = zip(*((len(source), source[0, 0]) for source, _ in windows.batches(3)), strict=True)
-    assert (sizes, starts) == ((3, 3, 1), (10, 13, 16))

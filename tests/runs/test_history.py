@@ -73,12 +73,6 @@ def test_what_the_last_checkpoint_does_not_know_is_forgotten(history: History) -
     assert history.curve() == [LINES[0]]
 
 
-def test_a_history_that_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "history.jsonl").mkdir()
-    with pytest.raises(OutputError, match=r"cannot write .*history.jsonl: Is a directory"):
-        History(tmp_path).add({"step": 1})
-
-
 def test_a_history_survives_a_full_disk(tmp_path: Path):
     history = History(tmp_path)
     history.add({"step": 1, "loss": 1.5})

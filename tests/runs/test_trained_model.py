@@ -9,7 +9,7 @@ import pytest
 from copy_task import TrainedRun, change_latest_weights
 
 from ptenmt.config import CheckpointConfig
-from ptenmt.errors import CheckpointError, RunError, TokenizerError
+from ptenmt.errors import CheckpointError, TokenizerError
 from ptenmt.runs import Run
 from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
 from ptenmt.runs.weights import keep_best, read_info, read_weights, write_weights
@@ -95,19 +95,6 @@ def test_after_an_engine_was_loaded_damaged_weights_are_an_error(run: Run) -> No
     damage(run.weights_folder / "best.safetensors")
     with pytest.raises(CheckpointError, match="are damaged"):
         _ = trained.weights
-
-
-def test_without_weights(run: Run) -> None:
-    shutil.rmtree(run.weights_folder)
-    with pytest.raises(CheckpointError, match="no weights in") as failure:
-        TrainedModel.load(run)
-    assert "ptenmt train" in failure.value.hint
-
-
-def test_another_task_is_refused_before_anything_is_loaded(run: Run) -> None:
-    shutil.rmtree(run.weights_folder)
-    with pytest.raises(RunError, match="this command needs a next-word run"):
-        TrainedModel.load(run, task="next-word")
 
 
 def other_tokenizers(run: Run, words: int) -> None:

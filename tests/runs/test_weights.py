@@ -79,30 +79,6 @@ def test_equal_weights_make_equal_files(file: Path, tmp_path: Path) -> None:
         assert (tmp_path / "copy").read_bytes() == file.read_bytes()
 
 
-def test_other_programs_read_it(file: Path) -> None:
-    from safetensors.numpy import load_file
-
-    np.testing.assert_array_equal(load_file(file)["a/bias"], [7])
-
-
-def test_weights_without_scores(tmp_path: Path) -> None:
-    info = write_weights(tmp_path / "latest.safetensors", arrays(), config_of("loss"), 3)
-    assert (info.score, info.loss, info.label) == (None, None, "latest (step 3)")
-    assert read_info(info.file) == info
-
-
-def test_different_weights_have_different_checksums(tmp_path: Path) -> None:
-    def checksum(value: float) -> str:
-        return write_weights(tmp_path / "x.safetensors", arrays(value), config_of("loss"), 3).checksum
-
-    assert checksum(1) == checksum(1) != checksum(2)
-
-
-def test_the_fingerprint_is_of_the_model() -> None:
-    assert model_fingerprint(ModelConfig()) == model_fingerprint(ModelConfig())
-    assert model_fingerprint(ModelConfig()) != model_fingerprint(ModelConfig(norm="pre"))
-
-
 def test_the_metadata_are_read_without_numpy(file: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from ptenmt.runs.weights import read_info; "
@@ -142,11 +118,6 @@ def test_a_flipped_bit_is_noticed_when_the_arrays_are_read(file: Path) -> None:
         read_weights(file)
 
 
-def test_a_file_that_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="cannot read weights .*: No such file"):
-        read_info(tmp_path / "best.safetensors")
-
-
 @pytest.mark.parametrize(("best", "names"), [(0, ""), (1, "b"), (2, "bd"), (9, "bdac")])
 @pytest.mark.parametrize("metric", ["bleu", "loss"])
 def test_the_best_are_kept_and_of_equal_ones_the_earlier(
@@ -166,12 +137,6 @@ def test_of_equal_scores_the_one_with_the_lower_loss_is_the_best(tmp_path: Path)
     for step, loss in enumerate([6.0, 5.0, NAN, 5.5], 1):
         keep(tmp_path, step, 0.0, loss=loss)
     assert [info.step for info in best_weights(tmp_path)] == [2, 4]
-
-
-def test_it_returns_the_best_so_far(tmp_path: Path) -> None:
-    found = [keep(tmp_path, step, score, best=1) for step, score in enumerate([1.0, 3.0, 2.0])]
-    assert [info.step for info in found if info] == [0, 1, 1]
-    assert keep(tmp_path, 4, 9.0, best=0) is None
 
 
 def test_the_order_of_choice(tmp_path: Path) -> None:

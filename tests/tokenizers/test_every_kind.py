@@ -4,11 +4,9 @@ import subprocess
 import sys
 import unicodedata
 
-import numpy as np
 import pytest
 
-from ptenmt.tokenizers import END, PAD, SPECIAL_PIECES, START, UNK, TokenizerPair, encode_framed, frame
-from ptenmt.tokenizers.base import clean_text
+from ptenmt.tokenizers import END, PAD, START, UNK, TokenizerPair, encode_framed, frame
 
 SENTENCE = "A menina viu o pão."
 HOSTILE = [
@@ -80,13 +78,6 @@ def test_a_batch_encodes_like_single_texts(any_pair: TokenizerPair) -> None:
     assert any_pair.source.decode(batch) == [any_pair.source.decode([ids])[0] for ids in batch]
 
 
-def test_numpy_ids_decode_like_lists(any_pair: TokenizerPair) -> None:
-    (ids,) = any_pair.source.encode([SENTENCE])
-    array = np.array([[START, *ids, END]], dtype=np.int64)
-    assert any_pair.source.decode(array) == any_pair.source.decode([ids])
-    assert any_pair.source.pieces(array[0])[1:-1] == any_pair.source.pieces(ids)
-
-
 def test_decomposed_accents_encode_like_composed(any_pair: TokenizerPair) -> None:
     composed = unicodedata.normalize("NFC", "coração")
     decomposed = unicodedata.normalize("NFD", "coração")
@@ -118,16 +109,6 @@ def test_encode_framed_counts_what_it_cuts(any_pair: TokenizerPair) -> None:
     assert framed == [[START, *short, END], [START, END], [START, *long[: len(short)], END]]
     assert encode_framed(any_pair.source, texts, exact - 1)[1] == 2
     assert encode_framed(any_pair.source, texts, len(long) + 2)[1] == 0
-
-
-def test_clean_text() -> None:
-    assert clean_text("a\u00a0b\tc\nd\x00e") == "a b c d e"
-    assert clean_text("guarda\u00adchuva\ufeff\u200b\ud800") == "guardachuva"
-    assert clean_text("e\u0301 É  1.ª m² …") == "é É  1.ª m² …"
-
-
-def test_specials_are_what_the_constants_say() -> None:
-    assert [SPECIAL_PIECES[token] for token in (PAD, UNK, START, END)] == list(SPECIAL_PIECES)
 
 
 def test_importing_tokenizers_does_not_import_tensorflow() -> None:

@@ -1,4 +1,3 @@
-import dataclasses
 import json
 import shutil
 from pathlib import Path
@@ -61,17 +60,6 @@ def test_separate_vocabularies_learn_from_their_own_side(kind: str, pairs: Pairs
     assert encodings(pair)[0] != encodings(pair)[1]
 
 
-def test_words_respect_the_vocabulary_size(pairs: Pairs) -> None:
-    pair = build_tokenizers(TokenizerConfig(kind="words", vocabulary_size=9), pairs, LANGUAGES)
-    assert (pair.source.vocabulary_size, pair.target.vocabulary_size) == (9, 9)
-
-
-def test_algorithm_reaches_sentencepiece(pairs: Pairs) -> None:
-    config = TokenizerConfig(kind="sentencepiece", vocabulary_size=120)
-    bpe = build_tokenizers(dataclasses.replace(config, algorithm="bpe"), pairs, LANGUAGES)
-    assert encodings(bpe) != encodings(build_tokenizers(config, pairs, LANGUAGES))
-
-
 def test_wordpiece_comes_from_the_config_path(published_folder: Path, published: TokenizerPair) -> None:
     config = TokenizerConfig(path=str(published_folder))
     assert encodings(build_tokenizers(config, [], LANGUAGES)) == encodings(published)
@@ -106,40 +94,6 @@ def test_a_failed_save_leaves_what_was_there(
         separate.save(folder)
     assert files(folder) == before
     assert [path.name for path in tmp_path.iterdir()] == ["tokenizer"]
-
-
-def test_a_failed_rename_puts_the_old_folder_back(
-    words: TokenizerPair, separate: TokenizerPair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "tokenizer"
-    words.save(folder)
-    before = files(folder)
-    rename = Path.rename
-
-    def refuse_the_new_one(self: Path, target: Path) -> Path:
-        if self.suffix == ".unfinished" and not self.name.startswith(".old"):
-            raise OSError("refused")
-        return rename(self, target)
-
-    monkeypatch.setattr(Path, "rename", refuse_the_new_one)
-    with pytest.raises(OutputError, match="refused"):
-        separate.save(folder)
-    assert files(folder) == before
-    assert [path.name for path in tmp_path.iterdir()] == ["tokenizer"]
-
-
-def test_saving_where_a_file_is_in_the_way(words: TokenizerPair, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x")
-    with pytest.raises(OutputError, match="cannot save the tokenizer"):
-        words.save(tmp_path / "file" / "tokenizer")
-
-
-def test_a_pair_saves_over_the_folder_it_was_loaded_from(any_pair: TokenizerPair, tmp_path: Path) -> None:
-    folder = tmp_path / "tokenizer"
-    any_pair.save(folder)
-    before = files(folder)
-    load_tokenizers(folder).save(folder)
-    assert files(folder) == before
 
 
 def test_every_file_is_missed_when_it_is_gone_or_changed(any_pair: TokenizerPair, tmp_path: Path) -> None:
@@ -182,16 +136,6 @@ def test_wrong_facts_are_an_error(changes: dict[str, object], words: TokenizerPa
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
     with pytest.raises(TokenizerError, match=r"tokenizer\.json|absent\.txt"):
         load_tokenizers(tmp_path / "tokenizer")
-
-
-@pytest.mark.parametrize("text", ["", "[]", "5", "null", "{}", "\ufffe"])
-def test_a_json_file_of_something_else(text: str, tmp_path: Path) -> None:
-    (tmp_path / "tokenizer.json").write_text(text, encoding="utf-16")
-    with pytest.raises(TokenizerError, match="damaged"):
-        load_tokenizers(tmp_path)
-    (tmp_path / "tokenizer.json").write_text(text, encoding="utf-8")
-    with pytest.raises(TokenizerError, match="damaged"):
-        load_tokenizers(tmp_path)
 
 
 def test_a_later_format_is_named(words: TokenizerPair, tmp_path: Path) -> None:

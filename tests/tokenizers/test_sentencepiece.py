@@ -48,30 +48,6 @@ def test_decoding_gives_training_sentences_back(pairs: Pairs, algorithm: Algorit
         assert not any(UNK in ids for ids in encoded)
 
 
-def test_text_beside_the_corpus_keeps_case_accents_and_signs(separate: TokenizerPair) -> None:
-    texts = ["João procura A avó [3]", "Ele não comeu o 1.º coração!"]
-    assert separate.source.decode(separate.source.encode(texts)) == texts
-
-
-def test_one_text_is_encoded_and_decoded_as_among_many(separate: TokenizerPair) -> None:
-    texts = ["A menina viu o pão.", "", "Ele não comeu o 1.º coração!", "[START]"] * 5
-    encoded = separate.source.encode(texts)
-    assert [separate.source.encode([text])[0] for text in texts] == encoded
-    assert [separate.source.decode([ids])[0] for ids in encoded] == separate.source.decode(encoded)
-    assert (separate.source.encode([]), separate.source.decode([])) == ([], [])
-
-
-def test_pieces_spell_the_text(separate: TokenizerPair) -> None:
-    (ids,) = separate.source.encode(["A menina viu o pão."])
-    assert "".join(separate.source.pieces(ids)).replace("▁", " ").strip() == "A menina viu o pão."
-
-
-def test_literal_specials_come_back_as_text(separate: TokenizerPair) -> None:
-    (ids,) = separate.source.encode(["[START] [PAD]"])
-    assert separate.source.decode([ids]) == ["[START] [PAD]"]
-    assert min(ids) > 3
-
-
 def test_literal_specials_in_the_corpus_do_no_harm() -> None:
     tokenizer = train(["x[START] [START] [UNK]y [PAD]z <s> </s> [END]", "STARTPADENDUNK []"] * 50)
     assert tokenizer.pieces(range(4)) == ["[PAD]", "[UNK]", "[START]", "[END]"]
@@ -79,23 +55,10 @@ def test_literal_specials_in_the_corpus_do_no_harm() -> None:
     assert tokenizer.decode(tokenizer.encode(["x[START] [PAD]z [END]"])) == ["x[START] [PAD]z [END]"]
 
 
-def test_unknown_characters_read_unk(separate: TokenizerPair) -> None:
-    (ids,) = separate.source.encode(["o 😀 pão"])
-    assert ids.count(UNK) == 1
-    assert separate.source.decode([ids]) == ["o [UNK] pão"]
-
-
 def test_vocabulary_is_as_large_as_asked_for_where_the_corpus_suffices(pairs: Pairs) -> None:
     texts = [source for source, _ in pairs]
     assert train(texts, 60).vocabulary_size == 60
     assert train(texts, 60, "bpe").vocabulary_size == 60
-
-
-@pytest.mark.parametrize("algorithm", ["unigram", "bpe"])
-def test_a_vocabulary_larger_than_the_corpus_gives_still_works(algorithm: Algorithm) -> None:
-    tokenizer = train(["olá mundo, como vai?"], 8000, algorithm)
-    assert 8 < tokenizer.vocabulary_size < 100
-    assert tokenizer.decode(tokenizer.encode(["como vai, mundo?"])) == ["como vai, mundo?"]
 
 
 def test_algorithms_differ(pairs: Pairs) -> None:
@@ -129,13 +92,6 @@ def test_same_text_gives_the_same_model_on_any_number_of_cores(
         check=True,
     )
     assert result.stdout.strip() == hashlib.sha256((folder / "source.model").read_bytes()).hexdigest()
-
-
-def test_training_writes_nothing(pairs: Pairs, capfd: pytest.CaptureFixture[str]) -> None:
-    train([source for source, _ in pairs])
-    with pytest.raises(TokenizerError):
-        train(["abcdefghijklmnopqrstuvwxyz"], 10)
-    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("texts", [[], [""], [" ", "\n", "\x00"]])

@@ -5,7 +5,7 @@ import pytest
 from ptenmt.config.schema import Punctuation
 from ptenmt.errors import TokenizerError
 from ptenmt.tokenizers import UNK
-from ptenmt.tokenizers.words import WordTokenizer, split_words
+from ptenmt.tokenizers.words import WordTokenizer
 
 
 def test_words_by_falling_frequency_then_first_appearance() -> None:
@@ -40,11 +40,6 @@ def test_what_a_word_is(text: str, pieces: list[str]) -> None:
     assert tokenizer.decode([ids]) == [" ".join(pieces)]
 
 
-def test_case_is_kept() -> None:
-    tokenizer = WordTokenizer.train(["Dogs dogs"], vocabulary_size=100)
-    assert tokenizer.encode(["Dogs dogs DOGS"]) == [[4, 5, UNK]]
-
-
 @pytest.mark.parametrize("texts", [[], ["", "  \n"]])
 def test_no_words_is_an_error(texts: list[str]) -> None:
     with pytest.raises(TokenizerError, match="no words"):
@@ -66,11 +61,6 @@ def test_what_becomes_of_punctuation(punctuation: Punctuation, words: list[str])
     assert tokenizer.pieces(range(4, tokenizer.vocabulary_size)) == words
     assert tokenizer.split(QUOTED) == words
     assert tokenizer.decode(tokenizer.encode(["you, know!"])) == ["you know"]
-
-
-def test_spaces_are_for_exactly_these_marks() -> None:
-    marks = '!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\n'
-    assert split_words("".join(f"a{mark}" for mark in marks) + "a'", "space") == ["a"] * len(marks) + ["a'"]
 
 
 def test_words_in_the_order_of_their_appearance() -> None:

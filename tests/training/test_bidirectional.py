@@ -17,8 +17,7 @@ from ptenmt.data.batches import BatchPlan
 from ptenmt.errors import ConfigError
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
-from ptenmt.training.dry_run import dry_run
-from ptenmt.training.events import CorpusReady, Event, StageStarted, StepDone, TrainingStarted, Warned
+from ptenmt.training.events import Event, StageStarted, StepDone, TrainingStarted, Warned
 from ptenmt.training.preparation import TrainingInputs
 from ptenmt.training.session import train
 
@@ -85,18 +84,6 @@ def test_the_share_is_of_the_steps_in_whole_epochs(config: Config, tmp_path: Pat
     assert "raise training.epochs" in failure.value.hint
 
 
-def test_truncated_sentences_count_once(config: Config, tmp_path: Path):
-    short = replace(config, model=replace(config.model, max_positions=8))
-    counts = []
-    for name, share in (("one", 0.0), ("both", 0.5)):
-        given = replace(short, training=replace(short.training, bidirectional=share))
-        events: list[Event] = []
-        inputs = TrainingInputs(given, Run(tmp_path / name), False, None, events.append, None)
-        inputs.build(tf.distribute.get_strategy())
-        counts += [event.num_truncated for event in of(events, CorpusReady)]
-    assert counts[0] == counts[1] > 0
-
-
 def stopped_after(config: Config, folder: Path, epoch: int, step: int) -> list[Event]:
     """Train, to be stopped after a step."""
     events: list[Event] = []
@@ -144,12 +131,3 @@ def test_resumed_across_the_switch_equals_straight_through(config: Config, tmp_p
     assert of(again, StageStarted) == [StageStarted(epoch=5, pairs={"pt→en": 48}, shares={"pt→en": 1.0})]
     assert of(again, Warned) == []
     assert runs[1].facts()["bidirectional_epochs"] == 2, "a longer training switches where it did"
-
-
-@pytest.mark.usefixtures("_uncompiled")
-def test_a_dry_run_counts_the_steps_of_both_directions(
-    config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr("ptenmt.training.dry_run.MAX_STEPS", 2)
-    found = dry_run(config, tmp_path / "run")
-    assert (found.steps_per_epoch.stages, found.total_steps) == (((0, 6), (2, 6)), 24)

@@ -1,8 +1,6 @@
-import logging
 import resource
 import shutil
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +35,7 @@ NUMBERS += [
     "loss_scale",
     "scaled_steps",
 ]
+EARLIER = Path(__file__).with_name("earlier_version")
 DATA, INDEX = "ckpt-3.data-00000-of-00001", "ckpt-3.index"
 
 
@@ -122,6 +121,26 @@ def test_every_variable_comes_back(reader: Saved, three: list[dict[str, np.ndarr
     assert len(shapes) == len(reader.variables) + 2, "and TensorFlow's own object graph and counter"
 
 
+def test_a_checkpoint_of_an_earlier_version_is_restored(tmp_path: Path):
+    """It was written when the keys were found by reflection; every weight is 0.25, every average 0.5."""
+    shutil.copytree(EARLIER, tmp_path / "run")
+    small = ModelConfig(num_layers=1, d_model=2, num_heads=1, d_ff=2, max_positions=4)
+    model = Transformer(small, 5, 5)
+    state = TrainingState(model, Adam(model.trainable_variables, OptimizerConfig(ema=0.9)))
+    Checkpoints(state.trackable(), Run(tmp_path / "run"), keep=5).restore(pytest.fail)
+    assert [float(getattr(state, name)) for name in NUMBERS] == [*range(1, 16)]
+    assert {float(weight.numpy().flat[0]) for weight in model.trainable_variables} == {0.25}
+    assert {float(average.numpy().flat[0]) for average in state.optimizer.averages.values()} == {0.5}
+    assert state.of_epoch.means() == state.since_curve_point.means() == (1.0, 1.0)
+    assert state.costs()["seconds"] == dict.fromkeys(("data", "step", "validation", "saving"), 0.5)
+    moments = {
+        name: float(value.numpy().flat[0])
+        for name, value in state.optimizer.variables.items()
+        if value.shape.rank
+    }
+    assert (int(state.optimizer.variables["count"]), set(moments.values())) == (3, {0.75})
+
+
 def test_every_weight_comes_back_without_the_rest(
     writer: Saved, three: list[dict[str, np.ndarray]], tmp_path: Path
 ):
@@ -132,18 +151,6 @@ def test_every_weight_comes_back_without_the_rest(
     assert_same(weights, {path: three[2][f"average of {path}"] for path in weights})
     writer.fill(2)
     assert_same(weights, writer.state.weights())
-
-
-def test_as_many_as_asked_for_are_kept(writer: Saved, tmp_path: Path):
-    checkpoints = Checkpoints(writer.state.trackable(), Run(tmp_path), keep=2)
-    paths = [checkpoints.save() for _ in range(4)]
-    assert Run(tmp_path).checkpoints() == [paths[3], paths[2]]
-    _, path, _ = restore(writer, tmp_path)
-    assert path == paths[3]
-    again = Checkpoints(writer.state.trackable(), Run(tmp_path), keep=2)
-    again.restore(pytest.fail)
-    latest = again.save()
-    assert Run(tmp_path).checkpoints() == [latest, paths[3]], "across processes, too"
 
 
 def test_a_checkpoint_saved_by_a_killed_process_is_deleted_in_its_turn(writer: Saved, tmp_path: Path):
@@ -262,24 +269,6 @@ def test_when_all_are_damaged_that_is_an_error(reader: Saved, three: list[Any], 
         file.write_bytes(b"rubbish" * 500)
     with pytest.raises(CheckpointError, match="none of the 3 checkpoints"):
         restore(reader, tmp_path)
-
-
-def test_what_a_damaged_checkpoint_did_not_restore_is_not_listed(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-):
-    reader = Saved(tmp_path)
-    reader.checkpoints.save()
-    for file in tmp_path.glob("state/*.data*"):
-        content = bytearray(file.read_bytes())
-        content[len(content) // 2] ^= 255
-        file.write_bytes(content)
-    caplog.set_level(logging.WARNING, logger="tensorflow")
-    with suppress(CheckpointError):
-        reader.checkpoints.restore(print)
-    # TensorFlow says so when the process ends.
-    tf.get_logger().warning("Value in checkpoint could not be found in the restored object: %s", "(root)")
-    tf.get_logger().warning("another warning")
-    assert {record.getMessage() for record in caplog.records} == {"another warning"}
 
 
 def test_without_any_training_starts(reader: Saved, tmp_path: Path):

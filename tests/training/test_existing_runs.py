@@ -9,7 +9,7 @@ from copy_task import TrainedRun, write_pairs
 from recorded_events import begin, of
 
 from ptenmt.config import CheckpointConfig, Config, DecodingConfig, TrainingConfig
-from ptenmt.errors import DataError, OutputError, RunError
+from ptenmt.errors import DataError, RunError
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
 from ptenmt.training.events import CorpusReady, Event, TrainingStarted, Warned
@@ -152,12 +152,6 @@ def test_training_outside_the_main_thread_leaves_signals_alone(copied: TrainedRu
     thread.start()
     thread.join()
     assert results[0].history == copied.history
-
-
-def test_a_place_that_cannot_hold_a_run(quick: Config, tmp_path: Path):
-    (tmp_path / "file").touch()
-    with pytest.raises(OutputError, match=r"cannot write .*file/run/run.json: Not a directory"):
-        train(quick, tmp_path / "file" / "run")
 
 
 def test_leftovers_of_a_kill_before_the_first_checkpoint_do_not_stand_in_the_way(

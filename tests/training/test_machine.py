@@ -1,28 +1,15 @@
 """What a training runs on: threads, determinism, devices."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import tensorflow as tf
 
-from ptenmt.config import Config, MachineConfig, TrainingConfig
+from ptenmt.config import Config, MachineConfig
 from ptenmt.errors import ConfigError
 from ptenmt.processes import available_cores
 from ptenmt.training.distributed import prepare
-
-
-@pytest.fixture
-def threads(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
-    """Number of threads that TensorFlow is set to use, by kind."""
-    settings: dict[str, int] = {}
-    for kind in ("intra", "inter"):
-        name = f"set_{kind}_op_parallelism_threads"
-        monkeypatch.setattr(
-            tf.config.threading, name, lambda number, kind=kind: settings.update({kind: number})
-        )
-    return settings
 
 
 @pytest.mark.parametrize(
@@ -38,13 +25,6 @@ def test_a_containers_share_of_the_cores_counts(
     assert available_cores() == expected
 
 
-def test_as_many_threads_as_cores_or_as_asked_for(threads: dict[str, int]):
-    prepare(Config(), pytest.fail)
-    assert threads == {"intra": available_cores(), "inter": available_cores()}
-    prepare(Config(machine=MachineConfig(threads=7)), pytest.fail)
-    assert threads == {"intra": 7, "inter": 7}
-
-
 def test_threads_set_after_initialization_are_a_warning():
     tf.constant(1.0)
     warnings: list[str] = []
@@ -52,16 +32,6 @@ def test_threads_set_after_initialization_are_a_warning():
     assert warnings == []
     prepare(Config(machine=MachineConfig(threads=available_cores() + 1)), warnings.append)
     assert warnings == ["TensorFlow is already initialized: machine.threads has no effect"]
-
-
-def test_determinism_is_asked_for_where_it_is_wanted(monkeypatch: pytest.MonkeyPatch):
-    asked: list[bool] = []
-    monkeypatch.setattr(tf.config.experimental, "enable_op_determinism", lambda: asked.append(True))
-    config = Config()
-    prepare(config, pytest.fail)
-    assert asked == []
-    prepare(replace(config, training=TrainingConfig(deterministic=True)), pytest.fail)
-    assert asked == [True]
 
 
 def test_which_devices_a_strategy_takes(monkeypatch: pytest.MonkeyPatch):

@@ -15,14 +15,13 @@ from ptenmt.config import (
     CheckpointConfig,
     Config,
     MachineConfig,
-    OptimizerConfig,
     TrainingConfig,
 )
 from ptenmt.data.batches import Batch, BatchPlan
 from ptenmt.errors import TrainingError
 from ptenmt.runs.history import History
 from ptenmt.runs.weights import read_weights
-from ptenmt.training.events import CheckpointSaved, EpochDone, Event, StepDone, Stopped, Warned
+from ptenmt.training.events import CheckpointSaved, EpochDone, Event, StepDone, Warned
 from ptenmt.training.trainer import Trainer
 
 Build = Callable[[Config, Path], Any]
@@ -97,34 +96,6 @@ def test_accumulated_batches_draw_dropout_each(quick: Config, build_trainer: Bui
         found.append(gradients[0].numpy())
     assert (found[1] == found[2]).all()
     assert (found[0] != found[1]).any()
-
-
-@pytest.fixture(scope="module")
-def plain_losses(
-    quick: Config, build_trainer: Build, tmp_path_factory: pytest.TempPathFactory
-) -> list[float]:
-    config = replace(quick, training=TrainingConfig(epochs=1, warmup_steps=20))
-    with uncompiled():
-        return losses(build_trainer(config, tmp_path_factory.mktemp("plain")).trainer.fit())
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"optimizer": OptimizerConfig(kind="adamw", weight_decay=0.2, clip_norm=0.5)},
-        {"machine": MachineConfig(precision="mixed_bfloat16")},
-    ],
-    ids=["optimizer", "bfloat16"],
-)
-@pytest.mark.usefixtures("_uncompiled")
-def test_an_option_changes_what_is_learnt(
-    quick: Config, build_trainer: Build, tmp_path: Path, changed: dict[str, Any], plain_losses: list[float]
-):
-    """That it is the right change, tests of the optimizer and of the loss say."""
-    config = replace(quick, training=TrainingConfig(epochs=1, warmup_steps=20))
-    found = losses(build_trainer(replace(config, **changed), tmp_path / "other").trainer.fit())
-    assert found != plain_losses
-    assert found == pytest.approx(plain_losses, rel=0.2)
 
 
 def poison(monkeypatch: pytest.MonkeyPatch, is_bad: Callable[[Any], Any]) -> None:
@@ -222,25 +193,6 @@ def test_xla_computes_the_same(steady: Config, build_trainer: Build, tmp_path: P
         expected = losses(build_trainer(one_shape, tmp_path / "plain").trainer.fit())
     compiled = build_trainer(replace(one_shape, machine=MachineConfig(xla="always")), tmp_path / "xla")
     assert losses(compiled.trainer.fit()) == pytest.approx(expected, rel=1e-4)
-
-
-@pytest.mark.usefixtures("_every_step", "_uncompiled")
-def test_a_training_that_recovered_from_many_such_steps_can_be_resumed(
-    steady: Config, build_trainer: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    """Nothing is reported before the checkpoint, so that nobody has noticed the eleven steps yet."""
-    monkeypatch.setattr("ptenmt.training.trainer.MAX_NONFINITE_IN_ROW", 100)
-    with monkeypatch.context() as poisoned:
-        poison(poisoned, lambda updates: updates < 11)
-        config = replace(steady, checkpoint=CheckpointConfig(every_steps=12))
-        trainer = build_trainer(config, tmp_path / "run").trainer
-        for event in trainer.fit():
-            if isinstance(event, CheckpointSaved):
-                break
-    monkeypatch.undo()
-    resumed = build_trainer(config, tmp_path / "run").trainer
-    assert not [event for event in resumed.fit() if isinstance(event, Stopped)]
-    assert int(resumed._state.global_step) == 18
 
 
 @pytest.mark.usefixtures("_every_step", "_uncompiled")

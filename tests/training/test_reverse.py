@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from copy_task import copy_config, write_pairs
 
-from ptenmt import Translator, evaluate, export_model, load_config, train
+from ptenmt import Translator, evaluate, export_model, train
 from ptenmt.config import BatchConfig, TokenizerConfig, TrainingConfig
-from ptenmt.data.corpus import load_split
 
 
 @pytest.mark.usefixtures("_uncompiled")
@@ -38,11 +37,3 @@ def test_a_reversed_run_is_reversed_everywhere(tmp_path: Path) -> None:
     metadata = json.loads((package / "metadata.json").read_text())
     assert (metadata["from_code"], metadata["to_code"]) == ("en", "pt")
     assert "English to Portuguese" in (package / "README.md").read_text()
-
-
-def test_every_preset_can_be_reversed() -> None:
-    for name in ("base", "small", "paper", "demo"):
-        assert load_config(name, ["data.reverse=true"]).data.languages == ("en", "pt")
-    data = load_config("demo").data
-    backward = load_split(replace(data, reverse=True), 1, "test")
-    assert backward == [(target, source) for source, target in load_split(data, 1, "test")]

@@ -1,7 +1,4 @@
-from collections.abc import Callable
-from dataclasses import replace
 from math import cos, pi
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,10 +6,9 @@ import pytest
 import tensorflow as tf
 from keras import ops
 
-from ptenmt.config import Config, TrainingConfig
-from ptenmt.config.schedule import learning_rate, num_warmup_steps
+from ptenmt.config import TrainingConfig
+from ptenmt.config.schedule import learning_rate
 from ptenmt.errors import ConfigError
-from ptenmt.training.events import EpochDone
 
 TOTAL = 200
 PEAK = 0.01
@@ -30,12 +26,6 @@ def rates(first: int = 1, total: int = TOTAL, **options: Any) -> list[float]:
 )
 def test_rates_are_the_published_ones(step: int, rate: float):
     assert float(learning_rate(step, TrainingConfig(), 128, 16_200, np)) == pytest.approx(rate, rel=1e-6)
-
-
-def test_the_default_is_the_published_formula_whatever_the_number_of_steps():
-    expected = [128**-0.5 * min(n**-0.5, n * 50**-1.5) for n in range(1, TOTAL + 1)]
-    np.testing.assert_allclose(rates(warmup_steps=50), expected, rtol=1e-6)
-    np.testing.assert_allclose(rates(warmup_steps=50, total=20), expected[:20], rtol=1e-6)
 
 
 def test_inverse_square_root_falls_from_the_peak_that_is_asked_for():
@@ -86,20 +76,6 @@ def test_a_fraction_is_that_share_of_all_steps(schedule: str):
     assert longer == rates(schedule=schedule, warmup_steps=100, total=400, **peak)
 
 
-@pytest.mark.parametrize(
-    ("options", "steps"),
-    [
-        ({}, 4000),
-        ({"warmup_steps": 7}, 7),
-        ({"warmup_fraction": 0.1}, 20),
-        ({"warmup_fraction": 0.001}, 1),  # never rounded to nothing: transformer divides by it
-        ({"warmup_fraction": 1}, 200),
-    ],
-)
-def test_how_long_the_warmup_is(options: dict[str, Any], steps: int):
-    assert num_warmup_steps(TrainingConfig(**options), TOTAL) == steps
-
-
 @pytest.mark.parametrize("schedule", ["inverse_sqrt", "cosine", "constant"])
 @pytest.mark.parametrize("total", [1, 50])
 def test_a_warmup_as_long_as_the_training_gives_finite_rates(schedule: str, total: int):
@@ -143,17 +119,3 @@ def test_a_tensor_of_steps_gives_the_rates_of_each_in_a_graph(schedule: str):
 def test_options_that_do_not_go_together_are_refused_by_name(options: dict[str, Any], message: str):
     with pytest.raises(ConfigError, match=message):
         TrainingConfig(**options)
-
-
-@pytest.mark.usefixtures("_uncompiled")
-def test_training_goes_at_the_rate_of_the_options(
-    build_trainer: Callable[[Config, Path], Any], quick: Config, tmp_path: Path
-):
-    """An update of Adam moves a weight by the rate at most, about: by nothing when that is tiny."""
-    options = TrainingConfig(epochs=1, schedule="constant", learning_rate=1e-9, warmup_fraction=0.5)
-    trainer, model, *_ = build_trainer(replace(quick, training=options), tmp_path / "run")
-    before = [weight.numpy() for weight in model.trainable_variables]
-    (done,) = (event for event in trainer.fit() if isinstance(event, EpochDone))
-    assert done.learning_rate == pytest.approx(1e-9)
-    for weight, old in zip(model.trainable_variables, before, strict=True):
-        np.testing.assert_allclose(weight.numpy(), old, atol=1e-7)

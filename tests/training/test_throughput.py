@@ -38,9 +38,3 @@ def test_pauses_do_not_count(clock: list[float]) -> None:
     add_steps(measured, clock, 2.0)
     assert measured.seconds_left(1, 0.0) == 3
     assert measured.tokens_per_second(10) == 10 / 5
-
-
-def test_the_mean_is_over_recent_steps(clock: list[float]) -> None:
-    measured = Throughput()
-    add_steps(measured, clock, *[1.0] * 1_000, *[2.0] * 500)
-    assert measured.seconds_left(10, 0.0) == pytest.approx(20)

@@ -14,7 +14,6 @@ from copy_task import TrainedRun
 from recorded_events import begin, of
 
 from ptenmt.config import Config
-from ptenmt.data.corpus import load_corpus
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
 from ptenmt.training.events import (
@@ -82,13 +81,6 @@ def test_events_of_steps_and_epochs_agree(copied: TrainedRun):
     assert steps[-1].seconds_left == 0
 
 
-def test_checkpoints_are_announced_and_kept(copied: TrainedRun):
-    saved = of(CheckpointSaved, copied.events)
-    assert [(event.epoch, event.step_in_epoch) for event in saved] == [(10, 0), (20, 0), (24, 0)]
-    names = [path.name for path in Run(copied.path).checkpoints()]
-    assert names == [saved[2].path.name, saved[1].path.name]
-
-
 def test_the_history_has_the_events(copied: TrainedRun):
     lines = [json.loads(line) for line in (copied.path / "history.jsonl").read_text().splitlines()]
     assert [line for line in lines if "validation" in line] == copied.history
@@ -118,24 +110,6 @@ def test_the_history_has_the_events(copied: TrainedRun):
             },
             "skipped_steps": 0,
         }
-
-
-def test_curves_are_means_since_the_point_before(copied: TrainedRun):
-    points = of(CurvePoint, copied.events)
-    epochs = of(EpochDone, copied.events)
-    assert points[0].loss == pytest.approx(epochs[0].loss, abs=0.6), "50 of the first 58 steps"
-    assert points[-1].loss == pytest.approx(epochs[-1].loss, abs=0.1)
-    assert all(point.gradient_norm > 0 for point in points)
-    train = load_corpus(copied.config.data, copied.config.seed).train
-    labels = sum(len(target.split()) + 1 for _, target in train)
-    assert points[0].tokens == pytest.approx(labels * 50 / 29, rel=0.1)
-
-
-def test_validation_shows_samples(copied: TrainedRun):
-    samples = of(Validated, copied.events)[-1].scores.samples
-    assert len(samples) == 2
-    assert all(sample.source == sample.reference for sample in samples)
-    assert all(sample.translation for sample in samples)
 
 
 def test_the_run_describes_itself(copied: TrainedRun):

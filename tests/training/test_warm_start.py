@@ -74,12 +74,6 @@ def test_the_initial_weights_stay_the_best_if_training_harms_them(copied: Traine
     assert best.checksum == origin.checksum
 
 
-@pytest.mark.slow
-def test_rates_of_dropout_may_differ(copied: TrainedRun, other_data: Config, tmp_path: Path):
-    config = replace(other_data, model=replace(other_data.model, dropout=0.0))
-    assert events_of(config, tmp_path / "run", CurvePoint, init_from=copied.path)[0].loss < 0.5
-
-
 @pytest.mark.usefixtures("_uncompiled")
 def test_fewer_layers_are_some_of_those_of_the_run(other_data: Config, tmp_path: Path):
     training = replace(other_data.training, max_steps=1)
@@ -123,23 +117,6 @@ def test_the_reverse_direction_starts_from_embeddings_of_both_languages(other_da
     train(replace(untied, data=other_data.data), tmp_path / "untied")
     with pytest.raises(RunError, match="untied translates pt→en, not en→pt, without shared embeddings"):
         train(untied, tmp_path / "other", init_from=tmp_path / "untied")
-
-
-@pytest.mark.usefixtures("_uncompiled")
-def test_another_source_language_starts_from_the_weights_of_a_related_one(
-    copied: TrainedRun, other_data: Config, tmp_path: Path
-):
-    spanish = replace(other_data, data=replace(other_data.data, source_language="es"))
-    assert events_of(spanish, tmp_path / "run", CurvePoint, init_from=copied.path)[0].loss < 1
-
-
-@pytest.mark.usefixtures("_uncompiled")
-def test_text_of_another_form_is_warned_of(copied: TrainedRun, other_data: Config, tmp_path: Path):
-    normalized = replace(other_data, data=replace(other_data.data, normalization="NFC"))
-    messages = [
-        each.message for each in events_of(normalized, tmp_path / "run", Warned, init_from=copied.path)
-    ]
-    assert f"{copied.path} learned from text of another form: normalization none, not NFC" in messages
 
 
 def test_other_sizes_and_tokenizers_are_refused_with_what_mends_it(

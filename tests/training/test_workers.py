@@ -30,7 +30,7 @@ from ptenmt.errors import ConfigError, TrainingError
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
 from ptenmt.training import distributed
-from ptenmt.training.distributed import Cluster, differing, find_cluster, meet
+from ptenmt.training.distributed import Cluster, find_cluster, meet
 from ptenmt.training.session import train
 
 unix = pytest.mark.skipif(sys.platform == "win32", reason="signals")
@@ -92,11 +92,6 @@ def test_a_worker_that_is_not_there_is_missed(monkeypatch: pytest.MonkeyPatch):
         pair = Cluster(addresses=("127.0.0.1:1", f"127.0.0.1:{mute.getsockname()[1]}"), index=0)
         assert not pair.is_alive(1)
     assert not pair.is_alive(1)
-
-
-def test_differences_are_reported():
-    assert differing([{"a": 1, "b": 2}, {"a": 1, "b": 2}]) == []
-    assert differing([{"a": 1, "b": 2}, {"a": 1, "b": 3}]) == ["b: 2 and, for worker 1, 3"]
 
 
 @pytest.fixture
