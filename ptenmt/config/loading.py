@@ -24,6 +24,7 @@ _REMOVED = {
     "data.filters.balanced_brackets",
     "data.short_windows",
     "tokenizer.sha256",
+    "decoding.coverage_penalty",
 }
 """Options of older versions, which configs and runs may still name; they are without effect."""
 

@@ -655,9 +655,6 @@ class DecodingConfig(Section, name="decoding"):
     length_penalty: float = _resumable(1.0, least=0, most=10)
     """Length penalty (length normalization): a hypothesis' score is the sum of its tokens' log-probabilities
     / length ** this; above 0 favours longer ones."""
-    coverage_penalty: float = _resumable(0.0, least=0)
-    """Coverage penalty: weight β (Wu et al. 2016, section 7) for source tokens that get little attention; 0:
-    off. Computed by CTranslate2; the Keras engine refuses it."""
     repetition_penalty: float = _resumable(1.0, is_positive=True)
     """Divide the scores of tokens generated before by this (Keskar et al. 2019, section 4.1); 1: off."""
     no_repeat_ngram: int = _resumable(0, least=0)
