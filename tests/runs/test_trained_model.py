@@ -66,17 +66,6 @@ def test_damaged_weights_give_way_to_the_next_best_then_to_the_latest(run: Run) 
         _ = TrainedModel.load(run, on_warning=warnings.append).weights
 
 
-def test_damaged_metadata_are_noticed_at_once(run: Run) -> None:
-    (run.weights_folder / "best.safetensors").write_bytes(b"")
-    warnings: list[str] = []
-    assert TrainedModel.load(run, on_warning=warnings.append).info.file.stem.startswith("step-")
-    assert len(warnings) == 1
-    for file in run.weights_folder.iterdir():
-        file.write_bytes(b"")
-    with pytest.raises(CheckpointError, match="no weights in .* can be read: .* are damaged"):
-        TrainedModel.load(run, on_warning=warnings.append)
-
-
 def test_nothing_of_other_weights_is_loaded_later(run: Run) -> None:
     trained = TrainedModel.load(run, on_warning=pytest.fail)
     loaded = TrainedModel.load(run, on_warning=pytest.fail)
@@ -87,14 +76,6 @@ def test_nothing_of_other_weights_is_loaded_later(run: Run) -> None:
         _ = trained.weights
     assert loaded.weights is arrays
     assert ctranslate2_model(loaded).weights == loaded.info.checksum
-
-
-def test_after_an_engine_was_loaded_damaged_weights_are_an_error(run: Run) -> None:
-    trained = TrainedModel.load(run, on_warning=pytest.fail)
-    ctranslate2_model(trained)
-    damage(run.weights_folder / "best.safetensors")
-    with pytest.raises(CheckpointError, match="are damaged"):
-        _ = trained.weights
 
 
 def other_tokenizers(run: Run, words: int) -> None:

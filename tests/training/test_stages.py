@@ -117,16 +117,3 @@ def test_the_shares_of_the_sources_are_shown_and_recorded(staged: Config, tmp_pa
         train(
             replace(config, data=replace(config.data, train=other_tag)), tmp_path / "new", init_from=run.path
         )
-
-
-def test_other_weights_are_other_data(staged: Config, tmp_path: Path) -> None:
-    first, second = staged.data.train
-    data = replace(staged.data, stages=(), train=(replace(first, weight=0.5), second))
-    config = replace(staged, data=data, training=replace(staged.training, epochs=1))
-    events: list[Event] = []
-    train(config, tmp_path / "run", on_event=events.append)
-    started = next(event for event in events if isinstance(event, StageStarted))
-    assert started.pairs == {"made": 30, "ours": 20}
-    changed = replace(data, train=(replace(first, weight=1), second))
-    with pytest.raises(RunError, match="was trained on other sentence pairs"):
-        train(replace(config, data=changed), tmp_path / "run")
