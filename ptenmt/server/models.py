@@ -92,8 +92,7 @@ def direction_of_run(
             loaded, "ctranslate2", decoding, device=device, threads=threads
         )
         # Without the arrays that a conversion has read.
-        for_attention = TrainedModel(loaded.run, loaded.config, loaded.tokenizers, [loaded.info])
-        for_attention.is_settled = True
+        for_attention = TrainedModel(loaded.run, loaded.config, loaded.tokenizers, loaded.info)
         engine: Any = translator.engine
         return Model(translator, for_attention, _describe(loaded), engine.without_files())
 
