@@ -346,18 +346,11 @@ class DataConfig(Section, name="data"):
                 require(
                     share > 0, f"{where}.mix: the share of {name} is {share}; it must be above 0, or left out"
                 )
-            require(
-                stage.epochs is None or stage.epochs >= 1, f"{where}.epochs={stage.epochs} must be 1 or more"
-            )
             is_last = number == len(self.stages) - 1
             require(
-                is_last or stage.epochs is not None,
-                f"{where} never ends: it has no epochs, and a stage follows it",
-            )
-            require(
-                not is_last or stage.epochs is None,
-                f"{where}.epochs={stage.epochs}: the last stage lasts to the end of the training "
-                "(training.epochs); leave its epochs out",
+                stage.epochs is None if is_last else (stage.epochs or 0) >= 1,
+                f"{where}.epochs={stage.epochs}: every stage but the last needs 1 or more; the last "
+                "has none and lasts to the end of the training (training.epochs)",
             )
 
 
@@ -409,12 +402,6 @@ class TokenizerConfig(Section, name="tokenizer"):
             f"tokenizer.sampling={self.sampling} does not go with tokenizer.kind={self.kind}: "
             "only sentencepiece can segment a word in several ways",
         )
-        for name, default in (("punctuation", "kept"), ("order", "frequency")):
-            require(
-                getattr(self, name) == default or self.kind == "words",
-                f"tokenizer.{name}={getattr(self, name)} does not go with tokenizer.kind={self.kind}: "
-                "it is an option of kind words",
-            )
         require(
             not (self.shared and self.kind == "wordpiece"),
             f"tokenizer.shared={self.shared} does not go with tokenizer.kind={self.kind}: "
@@ -785,28 +772,12 @@ class Config:
             "each language is both read and written; or set training.bidirectional=0",
         )
         if is_next_word:
-            self._check_data(_SPLITTING + _FILTERING + _MIXING, "translation models")
             self._check_next_word()
-        else:
-            self._check_data(_WINDOWS, "next-word models")
-            require(
-                self.model.prediction == "pooled",
-                f"model.prediction={self.model.prediction} does not go with task={self.task}: "
-                "it is an option of next-word models",
-            )
 
     @property
     def has_lowercase_text(self) -> bool:
         """Whether the model's text is lower-case: by ``data.lowercase``, or like the published tokenizer."""
         return self.data.lowercase or self.tokenizer.kind == "wordpiece"
-
-    def _check_data(self, others: tuple[str, ...], owners: str) -> None:
-        """Reject options of the section data that would have no effect."""
-        for name in others:
-            require(
-                getattr(self.data, name) == getattr(DataConfig, name),
-                f"data.{name} does not go with task={self.task}: it is an option of {owners}",
-            )
 
     def _check_augment(self) -> None:
         """Reject noises that the tokenizer or the preparation of text would undo."""
@@ -848,9 +819,3 @@ class Config:
         )
         window, longest = self.data.window, self.model.max_positions
         require(window <= longest, f"data.window={window} must be at most model.max_positions={longest}")
-
-
-_WINDOWS = ("characters", "window", "stride")
-_SPLITTING = ("validation", "test", "validation_pairs", "test_pairs", "hold_out")
-_FILTERING = ("limit", "filters")
-_MIXING = ("stages", "reverse", "augment")

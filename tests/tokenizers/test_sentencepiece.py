@@ -7,8 +7,7 @@ from typing import Literal
 
 import pytest
 
-from ptenmt.config import CorpusFile, DataConfig, TokenizerConfig
-from ptenmt.data.augmentation import tokenizer_symbols
+from ptenmt.config import TokenizerConfig
 from ptenmt.errors import TokenizerError
 from ptenmt.tokenizers import (
     UNK,
@@ -146,18 +145,6 @@ def test_symbols_are_a_token_each_sampled_or_not(pairs: Pairs) -> None:
     require_symbols(pair, ["<bt>"], Path("tokenizer"))
     with pytest.raises(TokenizerError, match="the vocabulary in tokenizer has no token <x>"):
         require_symbols(pair, ["<bt>", "<x>"], Path("tokenizer"))
-
-
-def test_the_symbols_of_a_config_are_its_tags_with_and_without_a_space() -> None:
-    files = [CorpusFile(path=f"/{tag}.tsv", tag=tag) for tag in ("<new>", "<bt>", None)]
-    symbols = tokenizer_symbols(DataConfig(train=tuple(files)))
-    assert symbols == ["▁<bt>", "<bt>", "▁<new>", "<new>"]
-    learnt = SentencePieceTokenizer.train(
-        ["o gato dorme", "a ave canta"], vocabulary_size=40, algorithm="unigram", symbols=symbols
-    )
-    for ids in (*learnt.encode(["<bt> o gato"]), *learnt.sample(["<bt> o gato"], 0.5, (1,))):
-        assert learnt.pieces(ids)[0] == "▁<bt>"
-        assert learnt.decode([ids]) == ["<bt> o gato"]
 
 
 def test_digits_and_named_characters_are_tokens_of_their_own() -> None:
