@@ -22,8 +22,6 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _AMOUNT = re.compile(r"\d(?:,\d|\.\d{3}(?!\d))")
 _FILE_NAME = re.compile(r"\S*\w\.(?:[a-z]{3,4}|[a-z]{2,3}\d|js|md|py|gz|sh)")
 _VOID = re.compile(r"<(?:br|hr|img|input|wbr)\b.*|<.*/>", re.IGNORECASE | re.DOTALL)
-_BEFORE_ORDINAL = re.compile(r"(?:\d|\b[nN])\.?$")
-_ORDINAL_SIGNS = {"o": "º", "a": "ª"}
 _NUMBER_IN_BRACES = re.compile(r"\{\d+\}")
 _PLACEHOLDERS = re.compile(r"\{\d+\}|\n")
 _LINE_END = re.compile("[\n\v\f\x85\u2028\u2029]")
@@ -64,12 +62,6 @@ def check_tags(count: int, limit: int) -> None:
 def xml_characters(text: str) -> str:
     """A text without the characters that XML forbids; two of them are white space."""
     return _NOT_XML.sub(lambda sign: " " if sign[0] in "\v\f" else "", text)
-
-
-def ordinal(before: str, text: str) -> str:
-    """The sign for a superscript that is part of the number before it, as in 1.º or n.º; else nothing."""
-    is_part = len(text) <= 2 and text.isalpha() and _BEFORE_ORDINAL.search(before)
-    return _ORDINAL_SIGNS.get(text, text) if is_part else ""
 
 
 class Piece(NamedTuple):

@@ -162,7 +162,6 @@ def field(code: str, result: str) -> str:
         (run("um ") + link("dois") + run(" três"), [("um ", ()), ("dois", (0,)), (" três", ())]),
         (run("um") + NOTE + run(" dois"), [("um", ()), ("", (0,)), (" dois", ())]),
         (run("um") + run("1", SUPERSCRIPT) + run(" d"), [("um", ()), ("", (0,)), (" d", ())]),
-        (run("o 1") + run("o", SUPERSCRIPT) + run(" dia"), [("o 1º dia", ())]),
         (
             run("um ") + f"<w:ins>{run('x ')}{run('y', '<w:b/>')}</w:ins>",
             [("um ", ()), ("x ", (0,)), ("y", (0, 1))],
