@@ -7,28 +7,19 @@ import time
 
 import pytest
 import yaml
+from document_texts import read, texts_of, upper_case as upper_case_bytes
 from lxml import etree
 
-from ptenmt.documents import read_document
 from ptenmt.errors import DocumentError
-from ptenmt.translation.markup import text_of
-
-PT_TO_EN = (("pt",), "en")
-
-
-def texts_of(name: str, source: str) -> list[str]:
-    return list(map(text_of, read_document(name, source.encode(), PT_TO_EN).texts))
 
 
 def upper_case(name: str, source: str) -> str:
-    document = read_document(name, source.encode(), PT_TO_EN)
-    texts = [[(text.upper(), path) for text, path in spans] for spans in document.texts]
-    return document.with_texts(texts).decode()
+    return upper_case_bytes(name, source).decode()
 
 
 def translated(name: str, source: str, *texts: str) -> str:
     """The document with texts of its own, each in the elements of the first words of its original."""
-    document = read_document(name, source.encode(), PT_TO_EN)
+    document = read(name, source)
     assert len(document.texts) == len(texts)
     moved = [[(text, spans[0][1])] for text, spans in zip(texts, document.texts, strict=True)]
     return document.with_texts(moved).decode()
@@ -148,7 +139,7 @@ def test_of_markdown_only_prose_is_translated(ends: str) -> None:
 def test_markdown_of_one_line_a_paragraph_stays_byte_for_byte_if_its_texts_do() -> None:
     lines = [line for line in MARKDOWN.split("\n") if not line.startswith(("veja", "e mais", "1. ver"))]
     source = KEPT_IN_MARKDOWN + "\n".join(lines)
-    document = read_document("a.md", source.encode())
+    document = read("a.md", source)
     assert document.with_texts(document.texts).decode() == source
 
 
@@ -317,13 +308,13 @@ def test_descriptions_of_images_without_other_text_are_translated(ends: str) -> 
 def test_no_description_becomes_markdown() -> None:
     for source in ("![um](b)", "![um][c]\n\n[c]: /c", "|a|\n|-|\n|![um](b)|"):
         hostile = "](x \"y') `a | <b> ![z](w) \\\\"
-        document = read_document("a.md", source.encode())
+        document = read("a.md", source)
         texts = [*document.texts[:-1], [(hostile, document.texts[-1][0][1])]]
-        assert read_document("a.md", document.with_texts(texts)).texts == texts
+        assert read("a.md", document.with_texts(texts)).texts == texts
 
 
 def test_an_emphasis_that_lost_its_words_is_left_out() -> None:
-    document = read_document("a.md", b"um **dois** [a](b)")
+    document = read("a.md", b"um **dois** [a](b)")
     spans = [("one", ()), ("", (0,)), (" ", ()), ("", (1,))]
     assert document.with_texts([spans]).decode() == "one [](b)"
 
@@ -678,7 +669,7 @@ def test_of_xliff_2_targets_that_are_empty_are_filled() -> None:
 )
 def test_what_cannot_be_read_is_said_in_one_line(name: str, source: str, message: str) -> None:
     with pytest.raises(DocumentError, match=message) as error:
-        read_document(name, source.encode(), PT_TO_EN)
+        read(name, source)
     assert "\n" not in str(error.value)
 
 
