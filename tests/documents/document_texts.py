@@ -23,6 +23,14 @@ def upper_case(name: str, content: str | bytes) -> bytes:
     return document.with_texts([[(text.upper(), path) for text, path in spans] for spans in document.texts])
 
 
+def raised(source: str, *texts: str) -> str:
+    """The source with some texts, which are separated by semicolons, in capitals."""
+    for text in ";".join(texts).split(";"):
+        assert text in source
+        source = source.replace(text, text.upper())
+    return source
+
+
 def packed(files: Mapping[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", method) as written:

@@ -4,7 +4,7 @@ import contextlib
 from types import SimpleNamespace
 
 import pytest
-from document_texts import read, texts_of, upper_case
+from document_texts import raised, read, texts_of, upper_case
 from waiting import assert_about_linear
 
 from ptenmt.documents import other_language, translated_name
@@ -33,26 +33,8 @@ leite
 
 
 """
-SRT_IN_CAPITALS = """1
-00:00:01,000 --> 00:00:02,500
-O GATO
-BEBE LEITE
-
-2
-00:00:03,000 --> 00:00:04,000 X1:40
-<i>A MÃE</i> NÃO TEM
-<font color="#ff0000">TEMPO NENHUM</font>
-
-3
-00:00:05,000 --> 00:00:06,000
-{\\an8}- OLÁ !
-- 10 : 30
-
-4
-00:00:07,000 --> 00:00:08,000
-
-
-"""
+SRT_IN_CAPITALS = raised(SRT, "o gato bebe\nleite;a mãe;não tem;tempo nenhum;olá")
+SRT_IN_CAPITALS = SRT_IN_CAPITALS.replace("BEBE\nLEITE", "\nBEBE LEITE").replace(" \nBEBE", "\nBEBE")
 
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
@@ -60,12 +42,6 @@ BEBE LEITE
 def test_subtitles_keep_times_tags_and_number_of_lines(ends: str, encoding: str) -> None:
     content = SRT.replace("\n", ends).encode(encoding)
     assert upper_case("a.srt", content) == SRT_IN_CAPITALS.replace("\n", ends).encode(encoding)
-
-
-def test_text_may_be_in_windows_1252() -> None:
-    assert upper_case("a.txt", "olá, \u201camigo\u201d\n".encode("cp1252")).decode("cp1252") == (
-        "OLÁ, \u201cAMIGO\u201d\n"
-    )
 
 
 def test_subtitles_may_be_in_windows_1252() -> None:
@@ -292,7 +268,5 @@ tudo bem?</v>
 00:05.000 --> 00:06.000
 <v Eva>ó</v> <v Zé>ah!"""
     assert texts_of("a.vtt", source.encode()) == ["olá, tudo bem?", "sim, e tu?", "ó", "ah!"]
-    expected = source
-    for text in ("olá,", "tudo bem?", "sim, ", "e tu?", ">ó<", "ah!"):
-        expected = expected.replace(text, text.upper())
+    expected = raised(source, "olá,;tudo bem?;sim, ;e tu?;>ó<;ah!")
     assert upper_case("a.vtt", source.encode()).decode() == expected
