@@ -116,7 +116,7 @@ class InlineText:
         if has_texts:
             self._separate()
 
-    def write(self, spans: Iterable[Fragment], writer: "StringWriter | TreeUnit") -> None:
+    def write(self, spans: Iterable[Fragment], writer: "StringText | TreeUnit") -> None:
         """Write a translation; placeholders that it lost are at its end, and line ends that it added stay."""
         last, begun = Elements(), set[int]()
         left = {name: [*items] for name, items in self._placeholders.items()}
@@ -251,37 +251,47 @@ def html_tag(tag: str) -> str:
 
 
 class StringText(InlineText):
-    """A text whose elements are strings, such as the tags of subtitles; they are written as they stand."""
+    """A text whose elements are strings, such as the tags of subtitles; they are written as they stand.
 
-    def written(self, spans: Iterable[Fragment], escaped: Callable[[str], str] = str) -> str:
-        """A translation with its tags; ``escaped`` turns text into that of the format."""
-        writer = StringWriter(escaped)
-        self.write(spans, writer)
-        return "".join(writer.parts)
+    Args:
+        pieces: As of ``InlineText``, and so is ``has_texts``.
+        escaped: Turns text into that of the format.
+        encoded: Turns the text with its tags into what stands in the file.
+    """
 
+    def __init__(
+        self,
+        pieces: Iterable[Piece],
+        *,
+        escaped: Callable[[str], str] = str,
+        encoded: Callable[[str], str] = str,
+        has_texts: bool = True,
+    ) -> None:
+        self._escaped, self._encoded = escaped, encoded
+        self._parts: list[str] = []
+        super().__init__(pieces, has_texts=has_texts)
 
-class StringWriter:
-    """Writes a text whose elements are strings; ``escaped`` turns text into that of the format."""
-
-    def __init__(self, escaped: Callable[[str], str]) -> None:
-        self.parts: list[str] = []
-        self._escaped = escaped
+    def written(self, spans: Sequence[Fragment]) -> str:
+        """A translation as it stands in the file."""
+        self._parts = []
+        self.write(spans, self)
+        return self._encoded("".join(self._parts))
 
     def open(self, begin: str, *, is_first: bool) -> None:  # noqa: ARG002
         """Begin an element."""
-        self.parts.append(begin)
+        self._parts.append(begin)
 
     def close(self, end: str | None) -> None:
         """End the innermost element, with nothing of its own if there is none."""
-        self.parts.append(end or "")
+        self._parts.append(end or "")
 
     def append(self, item: str) -> None:
         """Append what a placeholder or a line end stands for."""
-        self.parts.append(item)
+        self._parts.append(item)
 
     def append_text(self, text: str) -> None:
         """Append text."""
-        self.parts.append(self._escaped(text))
+        self._parts.append(self._escaped(text))
 
 
 class TreeUnit(ABC):

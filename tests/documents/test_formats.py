@@ -444,6 +444,7 @@ JSON = r"""{
 
 
 def test_of_json_strings_are_translated_and_keys_are_not() -> None:
+    assert texts_of("a.json", f'["{{n, plural, other {{{"um gato " * 99}}}}}"]') == []
     expected = raised(JSON, 'o gato \\"preto\\";um cão;tem {{n}};mensagens;novas')
     assert upper_case("a.json", JSON) == expected
     assert texts_of("a.json", JSON) == ['o gato "preto"', "um cão", "tem {{n}} mensagensnovas.\n"]
