@@ -21,7 +21,6 @@ from ptenmt.documents.inline import (
     is_prose,
     is_translated,
     limited,
-    ordinal,
     tree_units,
     xml_characters,
 )
@@ -225,7 +224,10 @@ class _HtmlUnit(TreeUnit):
                 yield Piece("break" if is_break else "placeholder", node)
                 self._text_before, self._is_after_point = "\n" if is_break else "}", False
             elif kind == "inline":
-                yield from self._element_pieces(node)
+                yield Piece("open", node, node.tag)
+                yield from self._pieces(node.text, node)
+                yield Piece("close", None, node.tag)
+                self._is_after_point = self._is_after_point or not (len(node) or node.text)
             elif kind in ("begin", "end"):
                 yield Piece("open" if kind == "begin" else "close", node, key)
             else:
@@ -233,16 +235,6 @@ class _HtmlUnit(TreeUnit):
                 yield Piece("box" if node.tag in _POINTS else "point", node, node.tag)
                 self._is_after_point = True
             yield from self._text_pieces(node.tail)
-
-    def _element_pieces(self, node: Node) -> Iterator[Piece]:
-        is_sign = node.tag == "sup" and len(node) == 0
-        sign = ordinal(self._text_before, node.text or "") if is_sign else ""
-        yield from self._text_pieces(sign)
-        yield Piece("open", node, node.tag)
-        if not sign:
-            yield from self._pieces(node.text, node)
-        yield Piece("close", None, node.tag)
-        self._is_after_point = self._is_after_point or not (len(node) or node.text)
 
     def _text_pieces(self, text: str | None) -> Iterator[Piece]:
         """A text with white space collapsed as in browsers."""

@@ -22,8 +22,6 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _AMOUNT = re.compile(r"\d(?:,\d|\.\d{3}(?!\d))")
 _FILE_NAME = re.compile(r"\S*\w\.(?:[a-z]{3,4}|[a-z]{2,3}\d|js|md|py|gz|sh)")
 _VOID = re.compile(r"<(?:br|hr|img|input|wbr)\b.*|<.*/>", re.IGNORECASE | re.DOTALL)
-_BEFORE_ORDINAL = re.compile(r"(?:\d|\b[nN])\.?$")
-_ORDINAL_SIGNS = {"o": "º", "a": "ª"}
 _NUMBER_IN_BRACES = re.compile(r"\{\d+\}")
 _PLACEHOLDERS = re.compile(r"\{\d+\}|\n")
 _LINE_END = re.compile("[\n\v\f\x85\u2028\u2029]")
@@ -64,12 +62,6 @@ def check_tags(count: int, limit: int) -> None:
 def xml_characters(text: str) -> str:
     """A text without the characters that XML forbids; two of them are white space."""
     return _NOT_XML.sub(lambda sign: " " if sign[0] in "\v\f" else "", text)
-
-
-def ordinal(before: str, text: str) -> str:
-    """The sign for a superscript that is part of the number before it, as in 1.º or n.º; else nothing."""
-    is_part = len(text) <= 2 and text.isalpha() and _BEFORE_ORDINAL.search(before)
-    return _ORDINAL_SIGNS.get(text, text) if is_part else ""
 
 
 class Piece(NamedTuple):
@@ -124,7 +116,7 @@ class InlineText:
         if has_texts:
             self._separate()
 
-    def write(self, spans: Iterable[Fragment], writer: "StringWriter | TreeUnit") -> None:
+    def write(self, spans: Iterable[Fragment], writer: "StringText | TreeUnit") -> None:
         """Write a translation; placeholders that it lost are at its end, and line ends that it added stay."""
         last, begun = Elements(), set[int]()
         left = {name: [*items] for name, items in self._placeholders.items()}
@@ -259,37 +251,47 @@ def html_tag(tag: str) -> str:
 
 
 class StringText(InlineText):
-    """A text whose elements are strings, such as the tags of subtitles; they are written as they stand."""
+    """A text whose elements are strings, such as the tags of subtitles; they are written as they stand.
 
-    def written(self, spans: Iterable[Fragment], escaped: Callable[[str], str] = str) -> str:
-        """A translation with its tags; ``escaped`` turns text into that of the format."""
-        writer = StringWriter(escaped)
-        self.write(spans, writer)
-        return "".join(writer.parts)
+    Args:
+        pieces: As of ``InlineText``, and so is ``has_texts``.
+        escaped: Turns text into that of the format.
+        encoded: Turns the text with its tags into what stands in the file.
+    """
 
+    def __init__(
+        self,
+        pieces: Iterable[Piece],
+        *,
+        escaped: Callable[[str], str] = str,
+        encoded: Callable[[str], str] = str,
+        has_texts: bool = True,
+    ) -> None:
+        self._escaped, self._encoded = escaped, encoded
+        self._parts: list[str] = []
+        super().__init__(pieces, has_texts=has_texts)
 
-class StringWriter:
-    """Writes a text whose elements are strings; ``escaped`` turns text into that of the format."""
-
-    def __init__(self, escaped: Callable[[str], str]) -> None:
-        self.parts: list[str] = []
-        self._escaped = escaped
+    def written(self, spans: Sequence[Fragment]) -> str:
+        """A translation as it stands in the file."""
+        self._parts = []
+        self.write(spans, self)
+        return self._encoded("".join(self._parts))
 
     def open(self, begin: str, *, is_first: bool) -> None:  # noqa: ARG002
         """Begin an element."""
-        self.parts.append(begin)
+        self._parts.append(begin)
 
     def close(self, end: str | None) -> None:
         """End the innermost element, with nothing of its own if there is none."""
-        self.parts.append(end or "")
+        self._parts.append(end or "")
 
     def append(self, item: str) -> None:
         """Append what a placeholder or a line end stands for."""
-        self.parts.append(item)
+        self._parts.append(item)
 
     def append_text(self, text: str) -> None:
         """Append text."""
-        self.parts.append(self._escaped(text))
+        self._parts.append(self._escaped(text))
 
 
 class TreeUnit(ABC):

@@ -29,7 +29,6 @@ from ptenmt.documents.inline import (
     is_prose,
     is_translated,
     limited,
-    ordinal,
     tree_units,
     xml_characters,
 )
@@ -244,18 +243,15 @@ class _RunUnit(TreeUnit):
             counts[look] += len(_joined(node))
         plain = [look for node, look in formatting.items() if not _is_link(node)] or list(counts)
         default = max(plain, key=counts.__getitem__, default=None)
-        before = ""
         for first, group in groupby(nodes, lambda node: formatting.get(node, node)):
             if not isinstance(first, tuple):
                 yield from self._pieces_of(first)
                 continue
             run, *others = group
             text = "".join(map(_joined, (run, *others)))
-            sign = ordinal(before, text) if _is_superscript(run) else ""
-            before = text
-            if first == default or sign:
+            if first == default:
                 self._default.setdefault(wrapper, run)
-                yield Piece("text", sign or text)
+                yield Piece("text", text)
             else:
                 name = "a" if _is_link(run) else "run"
                 yield from (Piece("open", run, name), Piece("text", text), Piece("close", None, name))

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from copy import deepcopy
 from functools import partial
 from typing import Any
@@ -15,7 +15,6 @@ from ptenmt.documents.html import SPACE, Html
 from ptenmt.documents.inline import Node, StringText, check_tags, html_tag, tagged
 from ptenmt.documents.text import TextFile
 from ptenmt.errors import DocumentError
-from ptenmt.translation.markup import Fragment
 
 MAX_YAML_CHARACTERS = 2_000_000
 MAX_DEPTH = 200
@@ -26,7 +25,7 @@ _TAG = r"</?(?:[A-Za-z][^<>]*|\d+ ?/?)>"
 _IDENTIFIER = re.compile(r":\w+|\w+(?:\.\w+)+|\d\w*")
 """One word that a program reads, such as the name of a symbol, a key or a size, and no kept part."""
 _MOST_OF_CODE = 500
-"""Characters."""
+"""Characters; of longer strings only the choices among texts are looked for."""
 _MESSAGE_FORMAT = re.compile(r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,")
 """ICU's choice among texts."""
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -35,37 +34,29 @@ _ACCELERATOR = re.compile(r"(?<!\S)(?:(?:[^\W\d_]{1,2}(?=&[a-zà-ÿ]{2}))?&|_)(?
 _BEGIN_OF_WORD = re.compile(r"(?<!\S)(?=[^\W\d_])")
 
 
-class _String:
+def _string(value: str, encoded: Callable[[str], str]) -> StringText:
     """A string in a file, as ``encoded`` writes one; one that programs read has no text.
 
     Raises DocumentError for a lone surrogate, which is half of a character.
     """
-
-    def __init__(self, value: str, encoded: Callable[[str], str]) -> None:
-        if surrogate := _SURROGATE.search(value):
-            raise DocumentError(f"a string has half of a surrogate pair, {surrogate[0]!r}")
-        is_code = len(value) < _MOST_OF_CODE and _is_code(value)
-        self._text = StringText([] if is_code else tagged(value, _TAG, html_tag))
-        self._encoded = encoded
-        self.spans = self._text.spans
-
-    def written(self, spans: Sequence[Fragment]) -> str:
-        return self._encoded(self._text.written(spans))
+    if surrogate := _SURROGATE.search(value):
+        raise DocumentError(f"a string has half of a surrogate pair, {surrogate[0]!r}")
+    return StringText([] if _is_code(value) else tagged(value, _TAG, html_tag), encoded=encoded)
 
 
 def _is_code(value: str) -> bool:
     """Whether a string is for programs: a choice among texts, an identifier, nothing but kept parts."""
-    words = without_kept_parts(value)
-    has_words = any(map(str.isalpha, words)) or not any(map(str.isalpha, value))
-    return not has_words or bool(_MESSAGE_FORMAT.search(value) or _IDENTIFIER.fullmatch(value))
+    is_choice = _MESSAGE_FORMAT.search(value) is not None
+    if is_choice or len(value) > _MOST_OF_CODE:
+        return is_choice
+    has_words = any(map(str.isalpha, without_kept_parts(value)))
+    return _IDENTIFIER.fullmatch(value) is not None or (any(map(str.isalpha, value)) and not has_words)
 
 
 _CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 _GETTEXT_LINE = re.compile(
     r'(msgctxt|msgid_plural|msgid|msgstr(?:\[\d{1,9}\])?)?[ \t]*("((?:[^"\\]|\\.)*)")[ \t]*'
 )
-
-
 _WITH_TWO_NUMBERS = ("de", "en", "es", "it", "nl", "pt")
 _PLURALS_OF_TEMPLATES = "nplurals=INTEGER; plural=EXPRESSION;"
 
@@ -85,7 +76,7 @@ def gettext_messages(source: str, languages: tuple[Collection[str], str] | None 
     return TextFile(source, _gettext_ranges(source))
 
 
-def _gettext_ranges(source: str) -> Iterator[tuple[int, int, _String]]:
+def _gettext_ranges(source: str) -> Iterator[tuple[int, int, StringText]]:
     line_end = "\r\n" if "\r\n" in source else "\n"
     texts = {"msgid": "", "msgid_plural": ""}
     for keyword, begin, end, text, is_fuzzy in _gettext_fields(source):
@@ -96,7 +87,7 @@ def _gettext_ranges(source: str) -> Iterator[tuple[int, int, _String]]:
             text = texts["msgid" if keyword in ("msgstr", "msgstr[0]") else "msgid_plural"]
             mark = _accelerator(text)
             encoded = partial(_gettext_string, mark=mark, line_end=line_end)
-            yield begin, end, _String(text.replace(mark, "") if mark else text, encoded)
+            yield begin, end, _string(text.replace(mark, "") if mark else text, encoded)
 
 
 def _accelerator(text: str) -> str:
@@ -148,7 +139,7 @@ def json_strings(source: str) -> TextFile:
 
     strings = re.finditer(r'"(?:[^"\\]|\\.)*"(\s*:)?', source)  # a colon follows keys only
     values = (string for string in strings if not string[1])
-    return TextFile(source, ((*value.span(), _String(json.loads(value[0]), encoded)) for value in values))
+    return TextFile(source, ((*value.span(), _string(json.loads(value[0]), encoded)) for value in values))
 
 
 def yaml_strings(source: str) -> TextFile:
@@ -163,7 +154,7 @@ def yaml_strings(source: str) -> TextFile:
         raise DocumentError(f"the file is not YAML: {reason}") from error
 
 
-def yaml_values(source: str) -> Iterator[tuple[str, int, int, _String]]:
+def yaml_values(source: str) -> Iterator[tuple[str, int, int, StringText]]:
     """The strings of YAML but keys, each after the last key, and where it begins and ends."""
     key = ""
     places = ["item"]  # of what comes next in each collection: item, key, value, or hidden in a key
@@ -183,7 +174,7 @@ def yaml_values(source: str) -> Iterator[tuple[str, int, int, _String]]:
         elif place in ("item", "value") and _is_yaml_string(event):
             end = event.end_mark.index
             written = re.sub(r"^(?:[&!]\S*\s+)*", "", source[event.start_mark.index : end])  # anchor, tag
-            yield key, end - len(written), end, _String(event.value, partial(_yaml_scalar, event, written))
+            yield key, end - len(written), end, _string(event.value, partial(_yaml_scalar, event, written))
         elif place == "key" and isinstance(event, yaml.ScalarEvent):
             key = event.value
 

@@ -32,16 +32,6 @@ _NO_BREAK = "\ue000"
 _NO_TAG = str.maketrans("<>{}", "‹›()")
 
 
-class Unit(Protocol):
-    """A part of a text file that is translated."""
-
-    spans: list[Fragment]
-
-    def written(self, spans: Sequence[Fragment], /) -> str:
-        """The part with another text, as it stands in the file."""
-        ...
-
-
 class Parsed(Protocol):
     """A document in text."""
 
@@ -61,7 +51,7 @@ class TextFile:
         ranges: Where units begin and end, in order.
     """
 
-    def __init__(self, source: str, ranges: Iterable[tuple[int, int, Unit]]) -> None:
+    def __init__(self, source: str, ranges: Iterable[tuple[int, int, StringText]]) -> None:
         self._source = source
         self._ranges = limited(found for found in ranges if is_translated(text_of(found[2].spans)))
         self.texts = [unit.spans for _, _, unit in self._ranges]
@@ -89,7 +79,7 @@ def _lines(source: str, line_end: re.Pattern[str], begin: int, end: int) -> Iter
             yield first, first + len(line)
 
 
-class _Turn:
+class _Turn(StringText):
     """The lines of one speaker in a subtitle, or all of its lines if it is no dialogue."""
 
     def __init__(self, lines: Sequence[str], line_end: str) -> None:
@@ -98,12 +88,11 @@ class _Turn:
         dash = _DASH.match(text)
         self._dash = dash[0] if dash else ""
         pieces = tagged(text.removeprefix(self._dash), _TAG, _tag_name)
-        self._text = StringText(pieces, has_texts=False)
-        self.spans = self._text.spans
+        super().__init__(pieces, escaped=lambda text: text.translate(_NO_TAG), has_texts=False)
 
     def written(self, spans: Sequence[Fragment]) -> str:
         """Replace the text; the number of lines stays, if possible."""
-        text = self._dash + self._text.written(spans, lambda text: text.translate(_NO_TAG))
+        text = self._dash + super().written(spans)
         return self._line_end.join(wrapped(text, self._num_lines, _KEPT))
 
 

@@ -1,21 +1,19 @@
 """Reads and translates documents that are damaged by chance, one after the other, within bounds.
 
-Usage: python damaged_documents.py ENDING COUNT. It prints the number of each, so that the last one is what
+Usage: python damage.py ENDING COUNT. It prints the number of each, so that the last one is what
 ended it.
 """
 
 import copy
-import io
 import random
 import resource
 import sys
-import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
+from document_texts import packed, read, upper_case
 from lxml import etree
-from test_document_formats import JSON, KEPT_IN_MARKDOWN, MARKDOWN, PO, VTT, XLIFF, YAML
+from test_formats import JSON, KEPT_IN_MARKDOWN, MARKDOWN, PO, VTT, XLIFF, YAML
 
-from ptenmt.documents import read_document
 from ptenmt.errors import DocumentError
 
 MOST_MEMORY = 1_000_000_000
@@ -95,15 +93,6 @@ leite
 """
 
 
-def packed(files: Mapping[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """A zip archive with these files."""
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w", method) as written:
-        for name, content in files.items():
-            written.writestr(name, content)
-    return archive.getvalue()
-
-
 def _damaged(content: bytes, chance: random.Random) -> bytes:
     """The same with some bytes changed, lost, moved or repeated, a few times over."""
     for _ in range(chance.randint(1, 4)):
@@ -165,13 +154,10 @@ MAKERS: dict[str, Callable[[random.Random], bytes]] = {
 def _is_translated(name: str, content: bytes) -> bool:
     """Whether a document is read; then it is translated, and its translation is one of the kind again."""
     try:
-        document = read_document(name, content)
+        translated = upper_case(name, content)
     except DocumentError:
         return False
-    translated = document.with_texts(
-        [[(text.upper(), path) for text, path in spans] for spans in document.texts]
-    )
-    read_document(name, translated)
+    read(name, translated)
     return True
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).with_name("damaged_documents.py")
+SCRIPT = Path(__file__).with_name("damage.py")
 COUNT = 60
 
 
