@@ -142,21 +142,6 @@ class TranslateAnswer(BaseModel):
     )
 
 
-class ModelAnswer(BaseModel):
-    """What is known of a model."""
-
-    name: str = Field(description="Of its run.")
-    source: str
-    target: str
-    parameters: int | None
-    pairs: int | None = Field(description="Of the training data.")
-    step: int
-    trained: str | None = Field(description="When: ISO 8601.")
-    metric: str
-    score: float | None = Field(description="In validation, by the metric; null if there was none.")
-    licences: list[str] = Field(description="Of the training data, as far as known.")
-
-
 ERRORS: dict[int | str, dict[str, Any]] = {
     400: {"description": "Invalid request"},
     403: {"description": "Missing or unknown key"},
