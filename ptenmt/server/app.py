@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import FileResponse, JSONResponse
@@ -24,7 +25,7 @@ from ptenmt._version import __version__
 from ptenmt.errors import DocumentError
 from ptenmt.server import deepl, introspection, libretranslate
 from ptenmt.server.limits import CLIENT_GONE, Limits, Refusal, shutting_down
-from ptenmt.server.schemas import ERRORS, ModelAnswer
+from ptenmt.server.schemas import ERRORS
 from ptenmt.server.service import Metrics, Service, SharedService, bearer_token
 
 logger = logging.getLogger("ptenmt.server.access")
@@ -66,13 +67,14 @@ async def metrics(request: Request, service: SharedService) -> Response:
     """Return metrics for Prometheus; if keys are required, a bearer token is needed."""
     if service.keys.are_required and service.keys.client(bearer_token(request)) is None:
         raise Refusal("a valid key is needed, as a bearer token", 403)
-    text = service.metrics.text(await models(service))
+    directions = service.models.directions.values()
+    text = service.metrics.text({each.name: each.model.description for each in directions})
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 @router.get("/v1/models", tags=["Introspection"])
-async def models(service: SharedService) -> list[ModelAnswer]:
-    """Describe the models that are loaded."""
+async def models(service: SharedService) -> list[dict[str, Any]]:
+    """Describe the loaded models: their runs, sizes, scores in validation and licences of the data."""
     return [direction.model.description for direction in service.models.directions.values()]
 
 
@@ -173,7 +175,6 @@ class RequestMiddleware:
                     headers["connection"] = "close"
             await send(message)
 
-        self._metrics.active.inc()
         try:
             await self._app(scope, self._limited(scope, receive), send_with_headers)
         except asyncio.CancelledError:  # the server stops
@@ -181,7 +182,6 @@ class RequestMiddleware:
                 raise
             await _error(scope, shutting_down())(scope, receive, send_with_headers)
         finally:
-            self._metrics.active.dec()
             self._record(scope, method, status or CLIENT_GONE, time.perf_counter() - started)
 
     def _record(self, scope: Scope, method: str, status: int, seconds: float) -> None:

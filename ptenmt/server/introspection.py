@@ -17,22 +17,19 @@ from ptenmt.translation.single_sentence import align, next_token_alternatives
 from ptenmt.translation.word_alignment import WordAlignment
 
 router = APIRouter(prefix="/v1", tags=["Introspection"], responses=schemas.ERRORS)
-_Body = TypeVar("_Body", bound=schemas.SentenceRequest)
+_REQUEST = schemas.body_of(schemas.SentenceRequest)
 _Result = TypeVar("_Result")
 
 
-@router.post("/alignment", openapi_extra=schemas.body_of(schemas.AlignmentRequest))
+@router.post("/alignment", openapi_extra=_REQUEST)
 async def alignment(request: Request, service: SharedService) -> WordAlignment:
     """Translate a sentence, and return which source words each word of the translation attends to."""
     return await _answer(
-        request,
-        service,
-        schemas.AlignmentRequest,
-        lambda model, body: align(model.translator, body.q, body.prefix).of_words(),
+        request, service, lambda model, body: align(model.translator, body.q, body.prefix).of_words()
     )
 
 
-@router.post("/alternatives", openapi_extra=schemas.body_of(schemas.AlternativesRequest))
+@router.post("/alternatives", openapi_extra=_REQUEST)
 async def alternatives(request: Request, service: SharedService) -> dict[str, list[dict[str, Any]]]:
     """Return whole translations that differ in the first token after a target prefix, the best token first.
 
@@ -41,7 +38,6 @@ async def alternatives(request: Request, service: SharedService) -> dict[str, li
     ranked = await _answer(
         request,
         service,
-        schemas.AlternativesRequest,
         lambda model, body: next_token_alternatives(model.translator, body.q, body.prefix, body.count),
     )
     facts = ("text", "score", "probability")
@@ -51,7 +47,7 @@ async def alternatives(request: Request, service: SharedService) -> dict[str, li
 @router.post(
     "/attention",
     response_class=Response,
-    openapi_extra=schemas.body_of(schemas.AttentionRequest),
+    openapi_extra=_REQUEST,
     responses={200: {"content": {"application/json": {}}}},
 )
 async def attention(request: Request, service: SharedService) -> Response:
@@ -59,18 +55,16 @@ async def attention(request: Request, service: SharedService) -> Response:
 
     Row t of the decoder's reads ``target_pieces[t]`` and predicts ``written_pieces[t]``.
     """
-    most = service.limits.attention_tokens
-    weights = await _answer(request, service, schemas.AttentionRequest, partial(_attention, most))
+    weights = await _answer(request, service, partial(_attention, service.limits.attention_tokens))
     return Response(weights, media_type="application/json")
 
 
 async def _answer(
-    request: Request, service: Service, kind: type[_Body], work: Callable[[Model, _Body], _Result]
+    request: Request, service: Service, work: Callable[[Model, schemas.SentenceRequest], _Result]
 ) -> _Result:
     """Read a request, and call a function with its model, by default the first; refuses chained ones."""
-    body = await service.read(request, kind)
-    texts = [getattr(body, name, None) or "" for name in ("q", "prefix", "translation")]
-    service.check_length(request, texts)
+    body = await service.read(request, schemas.SentenceRequest)
+    service.check_length(request, [body.q, body.prefix, body.translation or ""])
     default = service.models.default
     route = service.models.route(body.source or default.source, body.target or default.target)
     if len(route) != 1:
@@ -78,7 +72,7 @@ async def _answer(
     return await service.answer(request, lambda: work(route[0].model, body))
 
 
-def _attention(most: int, model: Model, body: schemas.AttentionRequest) -> str:
+def _attention(most: int, model: Model, body: schemas.SentenceRequest) -> str:
     """The answer in JSON: half a million numbers, which take too long to write in the event loop.
 
     Raises:

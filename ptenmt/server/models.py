@@ -13,7 +13,6 @@ from ptenmt.runs import Choice
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.server.limits import Refusal
 from ptenmt.server.queue import CoalescingEngine
-from ptenmt.server.schemas import ModelAnswer
 from ptenmt.translation import Translator
 
 logger = logging.getLogger("ptenmt.server")
@@ -26,7 +25,7 @@ class Model:
     translator: Translator
     trained: TrainedModel
     """The same weights, for attention."""
-    description: ModelAnswer
+    description: dict[str, Any]
     lock: threading.Lock = field(default_factory=threading.Lock)
     """Held while the weights for attention are read, when it is first requested."""
 
@@ -95,24 +94,25 @@ def direction_of_run(
     return Direction(source, target, read)
 
 
-def _description(trained: TrainedModel) -> ModelAnswer:
-    record, data = trained.run.record(), trained.config.data
+def _description(trained: TrainedModel) -> dict[str, Any]:
+    """What is known of a model: None where nothing is, and of licences those of the training data."""
+    record, data, info = trained.run.record(), trained.config.data, trained.info
     licences = {str(corpus["licence"]) for corpus in record.corpora if "licence" in corpus}
     licences.add(trained.run.exported_facts()["licence"])
     if data.source == "tfds" and data.dataset.startswith("ted_hrlr_translate/"):
         licences.add("CC BY-NC-ND 4.0")
-    return ModelAnswer(
-        name=trained.run.name,
-        source=data.languages[0],
-        target=data.languages[1],
-        parameters=record.parameters or None,
-        pairs=record.data["train"].size if "train" in record.data else None,
-        step=trained.info.step,
-        trained=record.trained or None,
-        metric=trained.info.metric,
-        score=trained.info.score,
-        licences=sorted(filter(None, licences)),
-    )
+    return {
+        "name": trained.run.name,
+        "source": data.languages[0],
+        "target": data.languages[1],
+        "parameters": record.parameters or None,
+        "pairs": record.data["train"].size if "train" in record.data else None,
+        "step": info.step,
+        "trained": record.trained or None,
+        "metric": info.metric,
+        "score": info.score,
+        "licences": sorted(filter(None, licences)),
+    }
 
 
 Route = tuple[Direction, ...]

@@ -14,7 +14,6 @@ from ptenmt.server.limits import Refusal
 _MAX_FIELDS = 1_000
 _MULTIPART, _URL_ENCODED = "multipart/form-data", "application/x-www-form-urlencoded"
 _Model = TypeVar("_Model", bound=BaseModel)
-Text = Annotated[str, Field(examples=["Ela não tem tempo."])]
 Language = Annotated[str, Field(min_length=1, max_length=35)]
 Source = Annotated[Language, Field(description="Language code, or auto.", examples=["pt"])]
 Target = Annotated[Language, Field(description="Language code.", examples=["en"])]
@@ -84,29 +83,14 @@ class DeepLLanguagesRequest(WithKey):
 
 
 class SentenceRequest(WithKey):
-    """A sentence of a language."""
+    """A sentence, and what is asked about its translation."""
 
-    q: Text
+    q: str = Field(examples=["Ela não tem tempo."])
     source: Language | None = Field(None, description="Language code; default: of the first model.")
     target: Language | None = Field(None, description="Language code; default: of the first model.")
-
-
-class AlignmentRequest(SentenceRequest):
-    """A sentence to translate and align."""
-
-    prefix: str = Field("", description="Target prefix.")
-
-
-class AlternativesRequest(AlignmentRequest):
-    """A sentence and a target prefix whose next tokens vary."""
-
+    prefix: str = Field("", description="Target prefix; not for attention.")
     count: int = Field(5, ge=1, le=10, description="Number of next-token alternatives.")
-
-
-class AttentionRequest(SentenceRequest):
-    """A sentence whose attention weights to return."""
-
-    translation: str | None = Field(None, description="Its translation; default: the model's.")
+    translation: str | None = Field(None, description="For attention; default: the model's.")
 
 
 class Detection(BaseModel):
@@ -140,21 +124,6 @@ class TranslateAnswer(BaseModel):
         description="With the confidence: the words of the translation, in order, each with its probability; "
         "null: put in by the server, such as a URL.",
     )
-
-
-class ModelAnswer(BaseModel):
-    """What is known of a model."""
-
-    name: str = Field(description="Of its run.")
-    source: str
-    target: str
-    parameters: int | None
-    pairs: int | None = Field(description="Of the training data.")
-    step: int
-    trained: str | None = Field(description="When: ISO 8601.")
-    metric: str
-    score: float | None = Field(description="In validation, by the metric; null if there was none.")
-    licences: list[str] = Field(description="Of the training data, as far as known.")
 
 
 ERRORS: dict[int | str, dict[str, Any]] = {

@@ -3,8 +3,9 @@
 import asyncio
 import math
 import platform
+import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, TypeVar
 
@@ -19,7 +20,7 @@ from ptenmt.errors import ConfigError
 from ptenmt.server.limits import CLIENT_GONE, Client, Keys, Limits, Places, Refusal, shutting_down
 from ptenmt.server.models import Models, Route
 from ptenmt.server.queue import QueuedRequest, SentenceQueue
-from ptenmt.server.schemas import Detection, ModelAnswer, WithKey, read
+from ptenmt.server.schemas import Detection, WithKey, read
 from ptenmt.translation import Translation
 from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.markup import Fragment, move_markup, text_of
@@ -28,7 +29,7 @@ from ptenmt.translation.scoring import with_confidence
 _DOCUMENT_THREADS = 4
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _SENTENCES = (1, 2, 4, 8, 16, 32)
-_MODEL_FACTS = {"name", "step", "trained", "metric", "score"}
+_MODEL_FACTS = ("name", "step", "trained", "metric", "score")
 _Request = TypeVar("_Request", bound=WithKey)
 _Result = TypeVar("_Result")
 
@@ -48,7 +49,6 @@ class Metrics:
         self.requests = prom.Counter("ptenmt_requests", answers, ["route", "method", "status"], **own)
         duration = "From a request's head to the end of its answer"
         self.seconds = prom.Histogram("ptenmt_request_seconds", duration, ["route"], buckets=_SECONDS, **own)
-        self.active = prom.Gauge("ptenmt_active_requests", "Requests in progress", **own)
         own["labelnames"] = ["pair"]
         self._models = prom.Info("ptenmt_model", "Loaded models", **own)
         self.characters = prom.Counter("ptenmt_characters", "Characters of texts to translate", **own)
@@ -73,13 +73,12 @@ class Metrics:
         """Those of all pairs."""
         return int(sum(sample.value for metric in self.characters.collect() for sample in metric.samples))
 
-    def text(self, models: Sequence[ModelAnswer]) -> bytes:
-        """All metrics in Prometheus' text format, with the models that are loaded now."""
+    def text(self, models: Mapping[str, Mapping[str, Any]]) -> bytes:
+        """All metrics in Prometheus' text format, with what is known of the models that are loaded now."""
         self._models.clear()
-        for model in models:
-            facts = model.model_dump(include=_MODEL_FACTS, exclude_none=True)
-            info = self._models.labels(f"{model.source}-{model.target}")
-            info.info({name: str(value) for name, value in facts.items()})
+        for pair, facts in models.items():
+            known = {name: str(facts[name]) for name in _MODEL_FACTS if facts[name] is not None}
+            self._models.labels(pair).info(known)
         return prom.generate_latest(self._registry)
 
 
@@ -116,13 +115,12 @@ class Service:
         self._queue = SentenceQueue(threads=threads, max_waiting=limits.queue, on_batch=count)
         # As many threads as requests, so that a request waits nowhere but in the queue, which has a limit.
         self._limiter = anyio.CapacityLimiter(math.inf)
-        self._document_threads = ThreadPoolExecutor(_DOCUMENT_THREADS)
-        self._document_threads.submit(self.detect, "a")  # loads the languages
+        self._document_limiter = anyio.CapacityLimiter(_DOCUMENT_THREADS)
+        threading.Thread(target=self.detect, args=["a"], daemon=True).start()  # loads the languages
 
     def stop(self) -> None:
         """Stop the threads."""
         self._queue.close()
-        self._document_threads.shutdown(wait=False, cancel_futures=True)
 
     async def answer(self, request: Request, work: Callable[[], _Result]) -> _Result:
         """Like ``run``, in the time of a request; refuses if it takes longer or the client disconnects."""
@@ -197,7 +195,9 @@ class Service:
 
     async def in_document_thread(self, work: Callable[..., _Result], *arguments: Any) -> _Result:
         """Call a function of a document in one of a few threads; a cancelled caller does not wait for it."""
-        return await asyncio.get_running_loop().run_in_executor(self._document_threads, work, *arguments)
+        return await anyio.to_thread.run_sync(
+            work, *arguments, abandon_on_cancel=True, limiter=self._document_limiter
+        )
 
     def detect(self, text: str) -> list[Detection]:
         """The languages of the server, the likeliest first; in their order for a text without letters.

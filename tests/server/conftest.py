@@ -18,7 +18,6 @@ from ptenmt.server.limits import Keys, Limits
 from ptenmt.server.models import Direction, Model, Models
 from ptenmt.server.process import address_of, bound_socket, make_server
 from ptenmt.server.queue import CoalescingEngine
-from ptenmt.server.schemas import ModelAnswer
 from ptenmt.server.service import Service
 from ptenmt.tokenizers import END, START, TokenizerPair, build_tokenizers
 from ptenmt.translation import Translator
@@ -229,7 +228,7 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
             shared: Any = CoalescingEngine(engine, pair)
             translator = Translator(shared, tokenizers, own, calibration=lambda: calibration)
             trained: Any = LazyModel(load_model)
-            described = ModelAnswer(source=pair[:2], target=pair[3:], **_DESCRIPTION)
+            described = {"source": pair[:2], "target": pair[3:], **_DESCRIPTION}
             return Model(translator, trained, described)
 
         directions = [Direction(pair[:2], pair[3:], partial(load, pair)) for pair in pairs]

@@ -248,6 +248,13 @@ def test_a_request_that_takes_too_long_is_cancelled(serve) -> None:
         assert is_well(served)
 
 
+def test_connections_are_limited(serve) -> None:
+    with serve(connections=2) as served:
+        with connected(served):
+            until(lambda: requests.get(f"{served.url}/health", timeout=120).status_code == 503)
+        until(lambda: requests.get(f"{served.url}/health", timeout=120).status_code == 200)
+
+
 def test_invalid_http_is_answered_and_fills_no_log(served, caplog: pytest.LogCaptureFixture) -> None:
     for request in (
         b"BREW / HTTP/1.1\r\n\r\n",

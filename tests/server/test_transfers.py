@@ -35,10 +35,6 @@ def begun(served, *parts: bytes) -> Iterator[socket.socket]:
         yield connection
 
 
-def num_active(served) -> int:
-    return int(served.service.metrics.active._value.get())
-
-
 def uploaded(served, *fields: tuple[str, Any], **request: Any) -> requests.Response:
     """The answer to a form whose fields come in this order."""
     parts = [(name, value if isinstance(value, tuple) else (None, value)) for name, value in fields]
@@ -54,7 +50,7 @@ def keys(tmp_path: Path) -> tuple[Path, str]:
 def test_the_number_of_uploads_is_limited(serve) -> None:
     with serve(files=1) as served:
         with begun(served, FORM), begun(served) as second:
-            until(lambda: num_active(served) == 1)
+            until(lambda: served.service.documents._clients)
             second.sendall(b"\r\n")
             answer = received(second)
             assert answer.startswith(b"HTTP/1.1 503 ")
