@@ -15,7 +15,7 @@ import typer
 import yaml
 
 from ptenmt.cli.app import app
-from ptenmt.server.routes import pages
+from ptenmt.server import app as server
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -131,7 +131,7 @@ def test_deployments_use_options_and_routes_that_exist() -> None:
     for words in commands:
         assert {word for word in words if word.startswith("--")} <= known
     assert (ROOT / "deploy" / compose["build"]["context"] / compose["build"]["dockerfile"]).exists()
-    routes = {route.path for route in pages.router.routes}
+    routes = {route.path for route in server.router.routes}
     for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
         assert container[probe]["httpGet"]["path"] in routes
     assert {mount["name"] for mount in container["volumeMounts"]} == {each["name"] for each in pod["volumes"]}
@@ -151,11 +151,9 @@ def test_the_starter_is_served_unless_somebody_changes_the_files() -> None:
     assert not any("persistentVolumeClaim" in volume for volume in pod["volumes"])
 
 
-def test_the_proxy_connects_to_the_socket_and_logs_no_query_strings() -> None:
-    socket = configparser.ConfigParser()
-    socket.read_string(deployed("ptenmt.socket"))
+def test_the_proxy_connects_to_the_server_and_logs_no_query_strings() -> None:
     nginx = re.sub(r"#.*", "", deployed("nginx.conf"))
-    assert set(re.findall(r"proxy_pass http://(.*?);", nginx)) == {socket["Socket"]["ListenStream"]}
+    assert set(re.findall(r"proxy_pass http://(.*?);", nginx)) == {"127.0.0.1:5000"}
     assert not re.search(r"\$(request|request_uri|args|query_string|http_referer)\b", nginx)
     assert nginx.count("{") == nginx.count("}")
     assert json.loads(re.findall(r"return 429 '(.*)'", nginx)[0])["error"]

@@ -11,28 +11,29 @@ import math
 import re
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
+
+from starlette.exceptions import HTTPException
 
 from ptenmt.atomic_files import write_text
-from ptenmt.errors import ConfigError
+from ptenmt.errors import ConfigError, did_you_mean
 
 CLIENT_GONE = 499
 """The client disconnected before the response; the status that nginx logs."""
-_MAX = 1e12
-METRICS = "metrics"
-"""The owner whose key is for ``/metrics`` alone."""
-_MAX_ADDRESSES = 10_000
+_MAX = 10**12
+_MAX_CLIENTS = 10_000
 _LINE = re.compile(r"(\S+) ([0-9a-f]{64})(?: (-|[1-9]\d{0,8}))?(?: (-|[1-9]\d{0,11}))?")
 _NAME = re.compile(r"[\w.@-]{1,100}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Limits of one request, and of all in progress: numbers above 0, up to 10¹², or ConfigError."""
+    """Limits of one request, of all in progress, and of each client; see ``parse``."""
 
     characters: int = 5_000
     """Characters of a request's texts together."""
@@ -48,24 +49,45 @@ class Limits:
     """Characters of a document's texts."""
     file_seconds: float = 300.0
     """Time to translate a document."""
-    files: int = 4
-    """Documents translated at a time."""
-    uploads: int = 8
-    """Documents received or translated at a time; those over a megabyte lie on the disk."""
+    files: int = 8
+    """Documents received and translated at a time."""
     body_seconds: float = 20.0
     """Time to receive a request's body; twice as long for a document."""
-    requests: int = 1_000
-    """Requests in progress."""
+    connections: int = 2_000
+    """Connections, and requests in progress."""
     attention_tokens: int = 80
     """Tokens of a sentence, and of its translation, for which attention is computed."""
+    requests_per_minute: int | None = None
+    """Of each key, unless the key file has another number, or of each address where no key is required."""
+    characters_per_day: int | None = None
+    """Likewise."""
 
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if not 0 < value <= _MAX:  # NaN fails it too
+    @classmethod
+    def parse(cls, given: Iterable[str]) -> "Limits":
+        """The limits given as ``NAME=NUMBER``, the others by default.
+
+        Raises:
+            ConfigError: There is no limit with a name, or its number is not above 0 and up to 10¹², or not
+                whole where it counts something.
+        """
+        defaults = {each.name: each.default for each in fields(cls)}
+        numbers = {}
+        for text in given:
+            name, _, number = text.partition("=")
+            if name not in defaults:
                 raise ConfigError(
-                    f"the limit of {name.replace('_', ' ')} is {value}",
-                    f"give a number above 0, up to {_MAX:,.0f}",
+                    f"--limit {text}: there is no limit {name!r}{did_you_mean(name, defaults)}",
+                    f"the limits are {', '.join(defaults)}",
                 )
+            is_float = isinstance(defaults[name], float)
+            try:
+                numbers[name] = float(number) if is_float else int(number)
+            except ValueError:
+                numbers[name] = 0
+            if not 0 < numbers[name] <= _MAX:  # NaN fails it too
+                kind = "number" if is_float else "whole number"
+                raise ConfigError(f"--limit {text}: give a {kind} above 0, up to {_MAX:,}")
+        return cls(**numbers)  # type: ignore[arg-type]
 
     @property
     def file_bytes(self) -> int:
@@ -73,24 +95,12 @@ class Limits:
         return int(self.file_megabytes * 1_000_000)
 
 
-class Refusal(Exception):
-    """A request is not answered as its client would like.
+class Refusal(HTTPException):
+    """A request is not answered as its client would like; it may try again after so many seconds, if any."""
 
-    ``message`` says what is wrong, for the client, which may try again after ``retry_after`` seconds, unless
-    it is None. ``status`` is HTTP's; ``headers`` are added to the response.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        status: int = 400,
-        retry_after: float | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.message, self.status, self.headers = message, status, dict(headers or {})
-        if retry_after is not None:
-            self.headers["retry-after"] = str(max(1, math.ceil(retry_after)))
+    def __init__(self, message: str, status: int = 400, retry_after: float | None = None) -> None:
+        headers = {} if retry_after is None else {"retry-after": str(max(1, math.ceil(retry_after)))}
+        super().__init__(status, message, headers)
 
 
 def shutting_down() -> Refusal:
@@ -101,15 +111,15 @@ def shutting_down() -> Refusal:
 class Places:
     """Places in which clients' documents are, of which no client may have more than it leaves to others."""
 
-    def __init__(self, size: int, verb: str) -> None:
-        self._size, self._verb = size, verb
+    def __init__(self, size: int) -> None:
+        self._size = size
         self._clients: list[str] = []
 
     @contextmanager
-    def taken(self, client: str, hint: str = "") -> Iterator[None]:
-        """Take a place; refuses, with a hint, if there is none for this client."""
+    def taken(self, client: str) -> Iterator[None]:
+        """Take a place; refuses if there is none for this client."""
         if self._clients.count(client) >= self._size - len(self._clients):
-            raise Refusal(f"too busy: other documents are being {self._verb}{hint}", 503, retry_after=10)
+            raise Refusal("too busy: other documents are being translated", 503, retry_after=10)
         self._clients.append(client)
         try:
             yield
@@ -143,29 +153,31 @@ class Quota:
 
 
 @dataclass
-class Owner:
-    """The owner of a key, or a client without one, and what they may send."""
+class Client:
+    """Who sends requests, and how many more they may send: the owner of a key, or without keys an address."""
 
-    name: str = ""
+    name: str
     requests: Quota = field(default_factory=partial(Quota, 60))
     """A minute."""
     characters: Quota = field(default_factory=partial(Quota, 86_400))
     """A day."""
 
 
+class _Owner(NamedTuple):
+    """A line of the key file; None: no number of its own."""
+
+    name: str
+    requests_per_minute: int | None = None
+    characters_per_day: int | None = None
+
+
 class Keys:
-    """The owners of the valid keys. Without a file, no key is required, and each address is an owner.
+    """The valid keys and their owners. Without a file, no key is required, and each address is a client."""
 
-    Owners for whom the file has no number may send ``per_minute`` requests and ``characters_per_day``, or any
-    number if it is None.
-    """
-
-    def __init__(
-        self, file: Path | None = None, per_minute: int | None = None, characters_per_day: int | None = None
-    ) -> None:
-        self._file, self._per_minute, self._per_day = file, per_minute, characters_per_day
-        self._owners = dict[str, Owner]()  # by the SHA-256 of the key
-        self._addresses = dict[str, Owner]()
+    def __init__(self, file: Path | None = None, limits: Limits | None = None) -> None:
+        self._file, self._limits = file, limits or Limits()
+        self._owners = dict[str, _Owner]()  # by the SHA-256 of the key
+        self._clients = dict[str, Client]()  # the last ones at the end
         self.read()
 
     def read(self) -> None:
@@ -176,43 +188,25 @@ class Keys:
             raise ConfigError(
                 f"{self._file} has no key", f"add one: ptenmt serve --keys {self._file} --add-key NAME"
             )
-        for hashed, owner in owners.items():
-            self._complete(owner)
-            if known := self._owners.get(hashed):
-                for quota, before in (
-                    (owner.requests, known.requests),
-                    (owner.characters, known.characters),
-                ):
-                    quota.num_left, quota.time = before.num_left, before.time
         self._owners = owners
-
-    def _complete(self, owner: Owner) -> Owner:
-        """The same owner, with the default numbers where the file has none."""
-        owner.requests.size = owner.requests.size or self._per_minute
-        owner.characters.size = owner.characters.size or self._per_day
-        return owner
 
     @property
     def are_required(self) -> bool:
         """Whether requests need a key."""
         return bool(self._owners)
 
-    def owner(self, key: str, address: str = "") -> Owner | None:
-        """The owner of a key; None if it is not valid. If none is required, the owner of an address."""
-        if self._owners:
-            return self._owners.get(_hash(key))
-        network = _network(address)
-        owner = self._addresses.pop(network, None) or self._complete(Owner())
-        self._addresses[network] = owner  # the last one
-        if len(self._addresses) > _MAX_ADDRESSES:
-            del self._addresses[next(iter(self._addresses))]
-        return owner
-
-    def may_read_metrics(self, key: str) -> bool:
-        """Whether a key is for ``/metrics``: the one of that name, or any if there is none."""
-        owner = self.owner(key)
-        has_own = any(known.name == METRICS for known in self._owners.values())
-        return owner is not None and (owner.name == METRICS or not has_own)
+    def client(self, key: str, address: str = "") -> Client | None:
+        """The owner of a key; None if it is not valid. If none is required, the client at an address."""
+        owner = self._owners.get(_hash(key)) if self._owners else _Owner(_network(address))
+        if owner is None:
+            return None
+        client = self._clients.pop(owner.name, None) or Client(owner.name)
+        client.requests.size = owner.requests_per_minute or self._limits.requests_per_minute
+        client.characters.size = owner.characters_per_day or self._limits.characters_per_day
+        self._clients[owner.name] = client
+        if len(self._clients) > _MAX_CLIENTS:
+            del self._clients[next(iter(self._clients))]
+        return client
 
 
 def add_key(file: Path, name: str) -> str:
@@ -231,16 +225,13 @@ def add_key(file: Path, name: str) -> str:
             f"remove the line of {name}, which revokes that key, or choose another name",
         )
     key = secrets.token_urlsafe(32)
-    owners[_hash(key)] = Owner(name)
-    lines = (
-        f"{owner.name} {hashed} {owner.requests.size or '-'} {owner.characters.size or '-'}"
-        for hashed, owner in owners.items()
-    )
-    write_text(file, "".join(f"{line.removesuffix(' -').removesuffix(' -')}\n" for line in lines))
+    lines = file.read_text(encoding="utf-8").splitlines() if owners else []
+    write_text(file, "".join(f"{line}\n" for line in [*lines, f"{name} {_hash(key)}"]))
     return key
 
 
-def _read(file: Path) -> dict[str, Owner]:
+def _read(file: Path) -> dict[str, _Owner]:
+    """The owners of the keys in a file, by hash."""
     create = f"ptenmt serve --keys {file} --add-key NAME"
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
@@ -251,8 +242,8 @@ def _read(file: Path) -> dict[str, Owner]:
     owners = {}
     for number, line in enumerate(map(str.strip, lines), 1):
         if entry := _LINE.fullmatch(line):
-            per_minute, per_day = (int(entry[at]) if entry[at] not in (None, "-") else None for at in (3, 4))
-            owners[entry[2]] = Owner(entry[1], Quota(60, per_minute), Quota(86_400, per_day))
+            numbers = (int(entry[at]) if entry[at] not in (None, "-") else None for at in (3, 4))
+            owners[entry[2]] = _Owner(entry[1], *numbers)
         elif line:
             raise ConfigError(
                 f"{file}, line {number}: not a name, a SHA-256 and perhaps numbers of requests a minute and "
@@ -266,7 +257,7 @@ def _network(address: str) -> str:
     """What one client may have: an address, of IPv6 the first half."""
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:  # a socket of the file system, or a proxy that writes something else
+    except ValueError:  # a proxy that writes something else
         return address[:100]
     return address if parsed.version == 4 else str(ipaddress.ip_network((parsed, 64), strict=False))
 

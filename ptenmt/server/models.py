@@ -12,7 +12,7 @@ from ptenmt.errors import ConfigError, PtenmtError
 from ptenmt.runs import Choice
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.server.limits import Refusal
-from ptenmt.server.schemas import ModelAnswer
+from ptenmt.server.queue import CoalescingEngine
 from ptenmt.translation import Translator
 
 logger = logging.getLogger("ptenmt.server")
@@ -20,14 +20,12 @@ logger = logging.getLogger("ptenmt.server")
 
 @dataclass(eq=False)
 class Model:
-    """A loaded model."""
+    """A loaded model, whose translator has a ``CoalescingEngine``."""
 
     translator: Translator
     trained: TrainedModel
     """The same weights, for attention."""
-    description: ModelAnswer
-    num_bytes: int = 0
-    """Size of the weights that translate, in memory."""
+    description: dict[str, Any]
     lock: threading.Lock = field(default_factory=threading.Lock)
     """Held while the weights for attention are read, when it is first requested."""
 
@@ -52,7 +50,7 @@ class Model:
 
 @dataclass(eq=False)
 class Direction:
-    """A direction of translation; ``read`` reads its newest model."""
+    """A direction of translation; ``read`` reads its newest model, which ``Models`` keeps in ``model``."""
 
     source: str
     target: str
@@ -63,14 +61,6 @@ class Direction:
     def name(self) -> str:
         """Both languages: ``pt-en``."""
         return f"{self.source}-{self.target}"
-
-    def num_bytes(self) -> int:
-        """Size of its model's weights that translate, in memory."""
-        return self.model.num_bytes
-
-    def load(self) -> None:
-        """Load its newest model; the present one stays if that fails."""
-        self.model = self.read()
 
 
 def direction_of_run(
@@ -85,42 +75,44 @@ def direction_of_run(
             "a server gives the same translation each time, but this run samples",
             "add --set decoding.top_k=1 --set decoding.top_p=1 --set decoding.temperature=1",
         )
+    source, target = trained.config.data.languages
 
     def read() -> Model:
         loaded = TrainedModel.load(trained.run, checkpoint=checkpoint, on_warning=trained.on_warning)
-        translator = Translator.from_trained_model(
-            loaded, "ctranslate2", decoding, device=device, threads=threads
-        )
+        fast = Translator.from_trained_model(loaded, "ctranslate2", decoding, device=device, threads=threads)
+        engine: Any = fast.engine
+        engine.without_files()
+        shared: Any = CoalescingEngine(engine, f"{source}-{target}")
         # Without the arrays that a conversion has read.
-        for_attention = TrainedModel(loaded.run, loaded.config, loaded.tokenizers, [loaded.info])
-        for_attention.is_settled = True
-        engine: Any = translator.engine
-        return Model(translator, for_attention, _describe(loaded), engine.without_files())
+        for_attention = TrainedModel(loaded.run, loaded.config, loaded.tokenizers, loaded.info)
+        return Model(
+            Translator(shared, fast.tokenizers, fast.config, fast.calibration),
+            for_attention,
+            _description(loaded),
+        )
 
-    return Direction(*trained.config.data.languages, read)
+    return Direction(source, target, read)
 
 
-def _describe(trained: TrainedModel) -> ModelAnswer:
-    record, data = trained.run.record(), trained.config.data
+def _description(trained: TrainedModel) -> dict[str, Any]:
+    """What is known of a model: None where nothing is, and of licences those of the training data."""
+    record, data, info = trained.run.record(), trained.config.data, trained.info
     licences = {str(corpus["licence"]) for corpus in record.corpora if "licence" in corpus}
-    if record.licence:
-        licences.add(record.licence)
-    if data.source == "demo":
-        licences = {"Apache-2.0"}
-    elif data.source == "tfds" and data.dataset.startswith("ted_hrlr_translate/"):
-        licences = {"CC BY-NC-ND 4.0"}
-    return ModelAnswer(
-        name=trained.run.name,
-        source=data.languages[0],
-        target=data.languages[1],
-        parameters=record.parameters or None,
-        pairs=record.data["train"].size if "train" in record.data else None,
-        step=trained.info.step,
-        trained=record.trained or None,
-        metric=trained.info.metric,
-        score=trained.info.score,
-        licences=sorted(licences),
-    )
+    licences.add(trained.run.exported_facts()["licence"])
+    if data.source == "tfds" and data.dataset.startswith("ted_hrlr_translate/"):
+        licences.add("CC BY-NC-ND 4.0")
+    return {
+        "name": trained.run.name,
+        "source": data.languages[0],
+        "target": data.languages[1],
+        "parameters": record.parameters or None,
+        "pairs": record.data["train"].size if "train" in record.data else None,
+        "step": info.step,
+        "trained": record.trained or None,
+        "metric": info.metric,
+        "score": info.score,
+        "licences": sorted(filter(None, licences)),
+    }
 
 
 Route = tuple[Direction, ...]
@@ -157,15 +149,11 @@ class Models:
             return ()
         if direct := self.directions.get((source, target)):
             return (direct,)
-        chains = (
-            (first, second)
-            for first in self.directions.values()
-            for second in self.directions.values()
-            if self._pivots
-            and first.source == source
-            and (first.target, target) == (second.source, second.target)
-        )
-        return next(chains, None)
+        for first in self.directions.values() if self._pivots else ():
+            second = self.directions.get((first.target, target))
+            if first.source == source and second:
+                return first, second
+        return None
 
     def route(self, source: str, target: str) -> Route:
         """The route from one language to another; refuses, in LibreTranslate's words, if there is none."""
@@ -180,20 +168,16 @@ class Models:
             )
         return chosen
 
-    def targets(self, source: str) -> list[str]:
-        """The languages into which one can be translated, itself included."""
-        return [target for target in self.languages if self.find(source, target) is not None]
-
     def load(self) -> None:
         """Load all models; raises PtenmtError if one cannot be."""
         for direction in self.directions.values():
-            direction.load()
+            direction.model = direction.read()
 
     def reload(self) -> None:
         """Load the models again; requests in progress keep the old ones, and so do all if it fails."""
         for direction in self.directions.values():
             try:
-                direction.load()
+                direction.model = direction.read()
                 logger.info("%s was loaded again", direction.name)
             except PtenmtError as error:
                 logger.warning("%s stays as it is: %s (%s)", direction.name, error.message, error.hint)

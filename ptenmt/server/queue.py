@@ -16,8 +16,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ptenmt.errors import ConfigError
 from ptenmt.server.limits import Refusal
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 GATHERING_SECONDS = 0.003
 _UNLIMITED = 10**9
+_Result = TypeVar("_Result")
 _MAX_SIZE = 65_536
 """Source tokens times maximum length of a batch with several sentences: up to 0.3 s for a small model."""
 _SHARE_OF_ROOM = 3
@@ -127,7 +129,7 @@ class SentenceQueue:
                 raise CancelledError
             taken = self._room_taken()
             is_full = len(taken) + len(sentences) > self._max_waiting
-            if is_full and request.takes_room and any(other is not request for other in taken):
+            if is_full and not request.is_document and any(other is not request for other in taken):
                 raise self._busy(len(taken))
             if all(waiting.request is not request for waiting in self._waiting):
                 request.spent = max(request.spent, self._time)
@@ -136,7 +138,7 @@ class SentenceQueue:
 
     def _room_taken(self) -> list["QueuedRequest"]:
         """For each sentence that takes room, its request."""
-        return [sentence.request for sentence in self._waiting if sentence.request.takes_room]
+        return [sentence.request for sentence in self._waiting if not sentence.request.is_document]
 
     def _busy(self, num_waiting: int) -> Refusal:
         """The refusal, until as much time has passed as the first of the sentences has waited."""
@@ -170,19 +172,18 @@ class SentenceQueue:
 
     def _next_batch(self) -> list[_QueuedSentence]:
         """Wait for the next batch; empty once the queue is closed."""
-        with self._changed:
+        changed = self._changed
+        with changed:
             while not self._is_closed:
-                self._wait_for(1)
-                self._wait_for(BATCH_SENTENCES, GATHERING_SECONDS)
+                self._num_idle += 1
+                changed.wait_for(lambda: self._waiting or self._is_closed)
+                changed.wait_for(
+                    lambda: len(self._waiting) >= BATCH_SENTENCES or self._is_closed, GATHERING_SECONDS
+                )
+                self._num_idle -= 1
                 if self._waiting and not self._is_closed:  # another thread may have taken them
                     return self._take_batch()
         return []
-
-    def _wait_for(self, num_sentences: int, seconds: float | None = None) -> None:
-        """Block until ``num_sentences`` are queued, the queue is closed, or ``seconds`` have passed."""
-        self._num_idle += 1
-        self._changed.wait_for(lambda: self._is_closed or len(self._waiting) >= num_sentences, seconds)
-        self._num_idle -= 1
 
     def _take_batch(self) -> list[_QueuedSentence]:
         """Take the sentence that is due first, the oldest if there are several, and similar ones."""
@@ -197,8 +198,7 @@ class SentenceQueue:
         batch = self._with_similar(first)
         for sentence in batch:
             sentence.request.spent = due(sentence)
-        taken = set(batch)
-        self._waiting = [sentence for sentence in self._waiting if sentence not in taken]
+        self._waiting = [sentence for sentence in self._waiting if sentence not in batch]
         return batch
 
     def _with_similar(self, first: _QueuedSentence) -> list[_QueuedSentence]:
@@ -261,45 +261,48 @@ def _search(batch: Sequence[_QueuedSentence], max_length: int) -> list[list[Hypo
     )()
 
 
-class QueuedRequest:
-    """A client's request: its sentences, with one engine or several, are counted and cancelled together.
+_current: ContextVar["QueuedRequest"] = ContextVar("request")
 
-    ``client`` is who sends it, and shares the time that it gets among its requests. ``max_pending_sentences``
-    is for a document, of which there are few, with many sentences: the most that may be queued at a time.
-    They take no room in the queue, nor does the document take a turn of other requests.
+
+class QueuedRequest:
+    """A client's request, whose sentences, with one engine or several, are counted and cancelled together.
+
+    ``client`` is who sends it, and shares the time that it gets among its requests. Of a document, of which
+    there are few, with many sentences, only some are queued at a time: they take no room in the queue, nor
+    does the document take a turn of other requests.
     """
 
-    def __init__(
-        self, queue: SentenceQueue, max_pending_sentences: int | None = None, client: str = ""
-    ) -> None:
-        self.queue, self.max_pending_sentences, self.client = queue, max_pending_sentences, client
-        self.takes_room = max_pending_sentences is None
-        self.turn = queue.turns if self.takes_room else threading.Semaphore()
+    def __init__(self, queue: SentenceQueue, client: str = "", *, is_document: bool = False) -> None:
+        self.queue, self.client, self.is_document = queue, client, is_document
+        self.turn = threading.Semaphore() if is_document else queue.turns
         self.is_cancelled = False
         self.spent = 0.0
         """What its sentences have cost so far, counted from when it began to wait."""
 
-    def cancel(self) -> None:
-        """Remove the sentences that are still queued."""
-        self.queue.drop(self)
+    def run(self, work: Callable[[], _Result]) -> _Result:
+        """Call a function, whose sentences are this request's, when it is this request's turn."""
+        _current.set(self)
+        with self.turn:
+            return work()
 
 
 class CoalescingEngine:
-    """The engine of one request: its sentences share batches, which ``shared`` translates, with others'.
+    """A model's engine for all requests: the sentences of the one that runs share batches with others'.
 
-    ``label`` is what the batches are counted as.
+    ``shared`` translates the batches, which are counted as those of ``label``.
     """
 
-    batch_tokens = _UNLIMITED
+    batch_sentences, batch_tokens = BATCH_SENTENCES, _UNLIMITED
 
-    def __init__(self, request: QueuedRequest, shared: Engine, label: str = "") -> None:
-        self.request, self.shared, self.label = request, shared, label
-        most = request.max_pending_sentences
-        # Two batches are pending: the current one and the next.
-        self.batch_sentences = _UNLIMITED if most is None else most // 2
-        self.max_pending_batches = _UNLIMITED if most is None else 1
+    def __init__(self, shared: Engine, label: str = "") -> None:
+        self.shared, self.label = shared, label
         self.name, self.compute_type = shared.name, shared.compute_type
         self.identity, self.alignment_layer = shared.identity, shared.alignment_layer
+
+    @property
+    def max_pending_batches(self) -> int:
+        """Of a request all batches may be queued at a time, of a document two: the current and the next."""
+        return 1 if _current.get().is_document else _UNLIMITED
 
     def submit(self, request: SearchRequest) -> PendingHypotheses:
         """Queue the sentences.
@@ -308,20 +311,21 @@ class CoalescingEngine:
             Refusal: The queue is full.
             CancelledError: The request is cancelled, or the queue is closed; also raised while waiting.
         """
+        current = _current.get()
         prefixes: Any = request.target_prefixes or [()] * len(request.sources)
         search = replace(request, sources=(), max_length=0, target_prefixes=())
         sentences = [
-            _QueuedSentence(ids, request.max_length, prefix, search, self, self.request)
+            _QueuedSentence(ids, request.max_length, prefix, search, self, current)
             for ids, prefix in zip(request.sources, prefixes, strict=True)
         ]
-        self.request.queue.add(sentences)
+        current.queue.add(sentences)
 
         def wait() -> list[list[Hypothesis]]:
-            self.request.turn.release()  # to another request
+            current.turn.release()  # to another request
             try:
                 return [sentence.hypotheses.result() for sentence in sentences]
             finally:
-                self.request.turn.acquire()
+                current.turn.acquire()
 
         return wait
 
@@ -333,7 +337,8 @@ class CoalescingEngine:
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
     ) -> "list[np.ndarray]":
         """The attention with which the decoder is fed targets; they are queued as ``submit`` does it."""
-        return attention_by_prefixes(self, sources, targets)
+        engine: Any = self
+        return attention_by_prefixes(engine, sources, targets)
 
     def seeded(self, seed: int) -> Self:
         """Not supported: the random numbers of a sentence would depend on other requests."""

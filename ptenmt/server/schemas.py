@@ -1,22 +1,23 @@
-"""The fields of requests and responses, which are LibreTranslate's in its routes, and their descriptions."""
+"""Requests and answers: their fields, which are LibreTranslate's in its routes, and how requests are read."""
 
-import json
-from typing import Annotated, Any, Literal
+import codecs
+from typing import Annotated, Any, Literal, TypeVar
+from urllib.parse import parse_qsl
 
-from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, Field
+from fastapi import Request
+from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
+from python_multipart.multipart import parse_options_header
+from starlette.datastructures import UploadFile
 
-Text = Annotated[str, Field(examples=["Ela não tem tempo."])]
+from ptenmt.server.limits import Refusal
+
+_MAX_FIELDS = 1_000
+_MULTIPART, _URL_ENCODED = "multipart/form-data", "application/x-www-form-urlencoded"
+_Model = TypeVar("_Model", bound=BaseModel)
 Language = Annotated[str, Field(min_length=1, max_length=35)]
 Source = Annotated[Language, Field(description="Language code, or auto.", examples=["pt"])]
 Target = Annotated[Language, Field(description="Language code.", examples=["en"])]
-
-
-_TEXT_BY_DEFAULT = BeforeValidator(lambda given: given or "text")
-
-
-def _switch(given: Any) -> Any:
-    """A switch as DeepL's clients write it: true, 1 or "1"."""
-    return str(int(given)) if isinstance(given, int) else given
+Format = Annotated[Literal["text", "html"], BeforeValidator(lambda given: given or "text")]
 
 
 class WithKey(BaseModel):
@@ -25,24 +26,29 @@ class WithKey(BaseModel):
     api_key: str | None = Field("", description="If the server requires one; or send it as a bearer token.")
 
 
-class WithGlossary(BaseModel):
-    """A request with a glossary."""
-
-    glossary: str | None = Field("", description="Name of one of the server's glossaries; default: none.")
-
-
 class DetectRequest(WithKey):
     """Texts whose language to detect."""
 
     q: str | list[str] = Field(description="One text or a list.", examples=["Ela não tem tempo."])
 
+    @property
+    def texts(self) -> list[str]:
+        """The texts as a list."""
+        return [self.q] if isinstance(self.q, str) else self.q
 
-class TranslateRequest(DetectRequest, WithGlossary):
-    """Texts to translate."""
+
+class FileRequest(WithKey):
+    """The fields sent with a document."""
 
     source: Source
     target: Target
-    format: Annotated[Literal["text", "html"], _TEXT_BY_DEFAULT] = "text"
+    glossary: str | None = Field("", description="Name of one of the server's glossaries; default: none.")
+
+
+class TranslateRequest(FileRequest, DetectRequest):
+    """Texts to translate."""
+
+    format: Format = "text"
     alternatives: Annotated[
         int, BeforeValidator(lambda given: given or 0), AfterValidator(lambda given: max(given, 0))
     ] = Field(0, le=5, description="Number of alternative translations of each text.")
@@ -57,17 +63,17 @@ class DeepLRequest(TranslateRequest):
     source: Annotated[Source, BeforeValidator(lambda given: given or "auto")] = Field(
         "auto", validation_alias="source_lang"
     )
-    format: Annotated[Literal["text", "html"], _TEXT_BY_DEFAULT] = Field(
-        "text", validation_alias="tag_handling"
-    )
+    format: Format = Field("text", validation_alias="tag_handling")
     glossary: str | None = Field("", validation_alias="glossary_id", description="Name of a glossary.")
-    split_sentences: Annotated[Literal["0", "1", "nonewlines"], BeforeValidator(_switch)] = Field(
-        "1", description="0: only at line breaks; nonewlines: not at line breaks."
-    )
-    formality: str | None = Field(None, description="Refused, unless it is default or begins with prefer_.")
-    model_type: str | None = Field(None, description="Refused if it is quality_optimized.")
-    style_id: str | None = Field(None, description="Refused.")
-    custom_instructions: str | list[str] | None = Field(None, description="Refused.")
+    split_sentences: Annotated[
+        Literal["0", "1", "nonewlines"],
+        BeforeValidator(lambda given: str(int(given)) if isinstance(given, int) else given),
+    ] = Field("1", description="0: only at line breaks; nonewlines: not at line breaks.")
+    # What these models cannot do is refused, as DeepL refuses it for languages in which it cannot.
+    formality: Literal["default", "prefer_more", "prefer_less"] | None = None
+    model_type: Literal["latency_optimized", "prefer_quality_optimized"] | None = None
+    style_id: None = None
+    custom_instructions: None = None
 
 
 class DeepLLanguagesRequest(WithKey):
@@ -76,37 +82,15 @@ class DeepLLanguagesRequest(WithKey):
     type: Literal["source", "target"] = "source"
 
 
-class FileRequest(WithKey, WithGlossary):
-    """The fields sent with a document."""
-
-    source: Source
-    target: Target
-
-
 class SentenceRequest(WithKey):
-    """A sentence of a language."""
+    """A sentence, and what is asked about its translation."""
 
-    q: Text
+    q: str = Field(examples=["Ela não tem tempo."])
     source: Language | None = Field(None, description="Language code; default: of the first model.")
     target: Language | None = Field(None, description="Language code; default: of the first model.")
-
-
-class AlignmentRequest(SentenceRequest):
-    """A sentence to translate and align."""
-
-    prefix: str = Field("", description="Target prefix.")
-
-
-class AlternativesRequest(AlignmentRequest):
-    """A sentence and a target prefix whose next tokens vary."""
-
+    prefix: str = Field("", description="Target prefix; not for attention.")
     count: int = Field(5, ge=1, le=10, description="Number of next-token alternatives.")
-
-
-class AttentionRequest(SentenceRequest):
-    """A sentence whose attention weights to return."""
-
-    translation: str | None = Field(None, description="Its translation; default: the model's.")
+    translation: str | None = Field(None, description="For attention; default: the model's.")
 
 
 class Detection(BaseModel):
@@ -114,13 +98,6 @@ class Detection(BaseModel):
 
     language: str
     confidence: float = Field(description="In percent.")
-
-
-class SentenceAnswer(BaseModel):
-    """A sentence of a translation."""
-
-    translation: str
-    confidence: float | None
 
 
 WordProbability = tuple[str, float | None]
@@ -139,8 +116,8 @@ class TranslateAnswer(BaseModel):
     confidence: float | None | list[float | None] = Field(
         None, description="If requested: the expected sentence chrF / 100; null: unknown."
     )
-    sentences: list[SentenceAnswer] | list[list[SentenceAnswer]] | None = Field(
-        None, description="With the confidence: the sentences of the translation, in order."
+    sentences: list[dict[str, Any]] | list[list[dict[str, Any]]] | None = Field(
+        None, description="With the confidence: each translation of a sentence, and its confidence."
     )
     words: list[WordProbability] | list[list[WordProbability]] | None = Field(
         None,
@@ -149,130 +126,95 @@ class TranslateAnswer(BaseModel):
     )
 
 
-class NamedLanguage(BaseModel):
-    """A language."""
-
-    code: str
-    name: str
-
-
-class LanguageAnswer(NamedLanguage):
-    """A language and its target languages."""
-
-    targets: list[str]
-
-
-class ModelAnswer(BaseModel):
-    """What is known of a model."""
-
-    name: str = Field(description="Of its run.")
-    source: str
-    target: str
-    parameters: int | None
-    pairs: int | None = Field(description="Of the training data.")
-    step: int
-    trained: str | None = Field(description="When: ISO 8601.")
-    metric: str
-    score: float | None = Field(description="In validation, by the metric; null if there was none.")
-    licences: list[str] = Field(description="Of the training data, as far as known.")
-
-
-class SettingsAnswer(BaseModel):
-    """Settings that a web page needs."""
-
-    charLimit: int
-    sentenceLimit: int = Field(description="Maximum sentences of a request; not in LibreTranslate.")
-    frontendTimeout: int = Field(default=500, description="Milliseconds to wait for further typing.")
-    apiKeys: bool
-    keyRequired: bool
-    suggestions: bool = False
-    filesTranslation: bool = True
-    supportedFilesFormat: list[str]
-    language: dict[str, NamedLanguage]
-
-
-class FileAnswer(BaseModel):
-    """URL of the translated document."""
-
-    translatedFileUrl: str
-    detected: str | None = Field(
-        None, description="Its language, if that is surely another one; not in LibreTranslate."
-    )
-
-
-class AlignmentAnswer(BaseModel):
-    """Alignment of a translation's words with the sentence's."""
-
-    translation: str
-    source_words: list[str]
-    target_words: list[str]
-    weights: list[list[float]]
-
-
-class AlternativeTranslation(BaseModel):
-    """A whole translation that begins with the prefix."""
-
-    text: str
-    score: float
-    probability: float | None = Field(description="Of the token after the prefix; null without one.")
-
-
-class AlternativesAnswer(BaseModel):
-    """Translations, the most probable next token first."""
-
-    alternatives: list[AlternativeTranslation]
-
-
-class AttentionAnswer(BaseModel):
-    """Attention weights by layer, [H][T][S]; row t of the decoder predicts ``written_pieces[t]``."""
-
-    translation: str
-    source_pieces: list[str]
-    target_pieces: list[str]
-    written_pieces: list[str]
-    alignment_layer: int
-    weights: dict[str, list[list[list[float]]]]
-
-
-class ErrorAnswer(BaseModel):
-    """An error."""
-
-    error: str
-
-
-class DeepLErrorAnswer(BaseModel):
-    """An error of DeepL's routes."""
-
-    message: str
-
-
-_ERRORS = {
-    400: "Invalid request",
-    403: "Missing or unknown key",
-    404: "Not found",
-    408: "The request came too slowly",
-    413: "The request is too large",
-    429: "Too many requests with this key; see Retry-After",
-    501: "Not available on this server",
-    503: "Too busy, or took too long; see Retry-After",
+ERRORS: dict[int | str, dict[str, Any]] = {
+    400: {"description": "Invalid request"},
+    403: {"description": "Missing or unknown key"},
+    408: {"description": "The request came too slowly"},
+    413: {"description": "The request is too large"},
+    429: {"description": "Too many requests or characters of this client; see Retry-After"},
+    501: {"description": "Not available on this server"},
+    503: {"description": "Too busy, or took too long; see Retry-After"},
 }
-
-
-def errors(*statuses: int, model: type[BaseModel] = ErrorAnswer) -> dict[int | str, dict[str, Any]]:
-    """The error responses of a route, for ``responses=``."""
-    return {status: {"model": model, "description": _ERRORS[status]} for status in statuses}
+"""The errors of routes, for ``responses=``: ``{"error": …}``, or on DeepL's routes ``{"message": …}``."""
 
 
 def body_of(model: type[BaseModel], *, with_file: bool = False) -> dict[str, Any]:
     """The request of a route that reads its body itself, JSON or a form, for ``openapi_extra=``."""
     schema: dict[str, Any] = model.model_json_schema()
-    for name, definition in schema.pop("$defs", {}).items():
-        reference = json.dumps({"$ref": f"#/$defs/{name}"})
-        schema = json.loads(json.dumps(schema).replace(reference, json.dumps(definition)))
     if with_file:
         schema["properties"]["file"] = {"type": "string", "format": "binary"}
         schema["required"] = ["file", *schema.get("required", [])]
-    kinds = ["multipart/form-data"]
-    if not with_file:
-        kinds = ["application/json", "application/x-www-form-urlencoded", *kinds]
+    kinds = [_MULTIPART] if with_file else ["application/json", _URL_ENCODED, _MULTIPART]
     return {"requestBody": {"required": True, "content": {kind: {"schema": schema} for kind in kinds}}}
+
+
+async def read(request: Request, model: type[_Model]) -> _Model:
+    """Read a request: JSON, a form, or the query string, which some clients use; refuses invalid fields."""
+    content_type = _content_type(request)
+    if content_type == _MULTIPART:
+        async with request.form(max_files=1, max_fields=_MAX_FIELDS) as form:
+            return _validated(form.multi_items(), model)
+    body = await request.body()
+    if content_type == _URL_ENCODED or not body:
+        try:  # unlike Starlette's parser, it takes letters that are not percent-encoded
+            text = b"&".join(filter(None, (request.scope["query_string"], body))).decode()
+            fields = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS)
+        except ValueError as error:
+            raise Refusal("the form or the query string is not UTF-8, or has too many fields") from error
+        return _validated(fields, model)
+    try:
+        return model.model_validate_json(body.removeprefix(codecs.BOM_UTF8))
+    except ValidationError as error:
+        if error.errors()[0]["type"] == "json_invalid" and "json" not in content_type:
+            raise Refusal(
+                f"the body is {content_type or 'of no type'}: send application/json or a form"
+            ) from error
+        raise Refusal(_first_error(error)) from error
+
+
+async def read_upload(request: Request, model: type[_Model], max_bytes: int) -> tuple[_Model, str, bytes]:
+    """Read a form: its fields, and the name and content of its document; refuses as ``read`` does."""
+    if _content_type(request) != _MULTIPART:
+        raise Refusal(f"file is missing: send a document in a form of type {_MULTIPART}")
+    async with request.form(max_files=1, max_fields=_MAX_FIELDS) as form:
+        file = form.get("file")
+        if not isinstance(file, UploadFile) or not file.filename:
+            raise Refusal("file is missing: a document with a file name")
+        content = await file.read(max_bytes + 1)
+        if len(content) > max_bytes:
+            raise Refusal(f"the document is larger than {max_bytes:,} bytes", 413)
+        return _validated(form.multi_items(), model), file.filename, content
+
+
+def _content_type(request: Request) -> str:
+    """The media type of the body; refuses forms not in UTF-8, whose encoding could fail to decode."""
+    name, options = parse_options_header(request.headers.get("content-type"))
+    content_type = name.decode("latin-1")
+    charset = options.get(b"charset", b"utf-8").lower()
+    if content_type in (_MULTIPART, _URL_ENCODED) and charset not in (b"utf-8", b"utf8"):
+        raise Refusal("a form must be in UTF-8")
+    return content_type
+
+
+def _validated(items: list[tuple[str, Any]], model: type[_Model]) -> _Model:
+    """The fields of a form; a field that occurs several times is a list."""
+    fields: dict[str, Any] = {}
+    for name, value in items:
+        if isinstance(value, str):
+            fields.setdefault(name, []).append(value.replace("\r\n", "\n"))  # browsers send CRLF
+    try:
+        given = {name: values[0] if len(values) == 1 else values for name, values in fields.items()}
+        return model.model_validate(given)
+    except ValidationError as error:
+        raise Refusal(_first_error(error)) from error
+
+
+def _first_error(error: ValidationError) -> str:
+    """The first of the errors, in one line."""
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    field = ".".join(str(part) for part in first["loc"][:1])
+    if first["type"] == "missing":
+        return f"Invalid request: missing {field} parameter"  # LibreTranslate's words
+    if field == "q" and len(first["loc"]) > 1:
+        return "q: Input should be a text or a list of texts"
+    return f"{field}: {first['msg']}" if field else first["msg"]

@@ -19,13 +19,12 @@ import requests
 from server_process import running
 from waiting import until
 
-from ptenmt.errors import ServerError
 from ptenmt.inspection.alignment import attention_weights
 from ptenmt.inspection.inspector import Inspector
 from ptenmt.runs import Run
 from ptenmt.runs.weights import read_weights, write_weights
 from ptenmt.server.limits import Limits, Refusal
-from ptenmt.server.process import address_of, bound_socket, is_loopback, run as run_until_stopped
+from ptenmt.signals import handle_server_signals
 
 PTENMT = (sys.executable, "-m", "ptenmt")
 
@@ -56,23 +55,8 @@ def test_a_server_translates_as_the_command_does_and_ends_in_order(ptenmt, rando
         np.testing.assert_allclose(attention["weights"][name], weights, atol=1e-4)
 
 
-ACTIVATE = """
-import os, sys
-os.dup2(int(sys.argv[1]), 3)
-os.execve(sys.argv[2], sys.argv[2:], os.environ | {"LISTEN_PID": str(os.getpid())})
-"""
-
-
-def reload(process: Any, manager: socket.socket) -> None:
-    process.send_signal(signal.SIGHUP)
-    assert manager.recv(100).startswith(b"RELOADING=1\nMONOTONIC_USEC=")
-    assert manager.recv(100) == b"READY=1"
-
-
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="reloads after a signal of Unix")
-def test_models_and_keys_are_reloaded_under_load_and_a_service_manager_is_told(
-    ptenmt, random_run: Path, tmp_path: Path
-) -> None:
+def test_models_and_keys_are_reloaded_under_load(ptenmt, random_run: Path, tmp_path: Path) -> None:
     run = Run(shutil.copytree(random_run, tmp_path / "run"))
     keys = tmp_path / "keys.txt"
     key = ptenmt("serve", "--keys", str(keys), "--add-key", "alice").stdout.strip()
@@ -88,38 +72,21 @@ def test_models_and_keys_are_reloaded_under_load_and_a_service_manager_is_told(
             statuses[answer.status_code] += 1
             seen.add(answer.json()["translatedText"])
 
-    with (
-        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager,
-        socket.create_server(("127.0.0.1", 0)) as listening,
-        ThreadPoolExecutor(4) as pool,
-    ):
-        manager.bind(str(tmp_path / "notify"))
-        manager.settimeout(120)
-        environment = os.environ | {"NOTIFY_SOCKET": str(tmp_path / "notify"), "LISTEN_FDS": "1"}
-        activate = (sys.executable, "-c", ACTIVATE, str(listening.fileno()), *PTENMT)
-        options = ("--run", str(run.path), "--keys", str(keys))
-        given = {"env": environment, "pass_fds": [listening.fileno()]}
-        with running(activate, *options, **given) as (process, url):
-            assert url.endswith(f":{listening.getsockname()[1]}")
-            assert manager.recv(100) == b"READY=1"
-            clients = [pool.submit(work) for _ in range(4)]
-            bob = ptenmt("serve", "--keys", str(keys), "--add-key", "bob").stdout.strip()
-            assert post(bob).status_code == 403
-            for _ in range(3):
-                reload(process, manager)
-            assert post(bob).status_code == 200
-            until(lambda: seen)
-            assert len(seen) == 1
-            info, arrays = read_weights(run.weights_folder / "best.safetensors")
-            better = {name: array[::-1] for name, array in arrays.items()}
-            write_weights(info.file, better, config=run.config(), step=2, score=99.0)
-            reload(process, manager)
-            until(lambda: len(seen) == 2)
-            is_done.set()
-            assert [client.result() for client in clients] == [None] * 4
-            process.send_signal(signal.SIGTERM)
-            assert manager.recv(100) == b"STOPPING=1"
-            assert process.wait(300) == 0
+    options = ("--run", str(run.path), "--keys", str(keys))
+    with running(PTENMT, *options) as (process, url), ThreadPoolExecutor(4) as pool:
+        clients = [pool.submit(work) for _ in range(4)]
+        bob = ptenmt("serve", "--keys", str(keys), "--add-key", "bob").stdout.strip()
+        assert post(bob).status_code == 403
+        process.send_signal(signal.SIGHUP)
+        until(lambda: post(bob).status_code == 200 and seen)
+        assert len(seen) == 1
+        info, arrays = read_weights(run.weights_folder / "best.safetensors")
+        better = {name: array[::-1] for name, array in arrays.items()}
+        write_weights(info.file, better, config=run.config(), step=2, score=99.0)
+        process.send_signal(signal.SIGHUP)
+        until(lambda: len(seen) == 2)
+        is_done.set()
+        assert [client.result() for client in clients] == [None] * 4
     assert set(statuses) == {200}
 
 
@@ -136,47 +103,68 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What a server would be started with; it is not."""
     seen: dict[str, Any] = {}
 
+    class Server:
+        should_exit = False
+
+        def __init__(self, _app: Any, max_connections: int, prefix: str) -> None:
+            seen.update(max_connections=max_connections, prefix=prefix)
+
+        def run(self, sockets: list[socket.socket]) -> None:
+            seen["address"] = sockets[0].getsockname()[0]
+            sockets[0].close()
+
     def make_app(service: Any, **options: Any) -> None:
         seen.update(service=service, keys=service.keys, **options)
 
-    def make_server(_app: Any, *, is_verbose: bool, on_start: Any, proxies: str) -> None:
-        seen.update(is_verbose=is_verbose, proxies=proxies)
-        on_start()
-
-    def run(_server: Any, bound: socket.socket, *, on_reload: Any) -> None:
-        seen["on_reload"] = on_reload
-        seen["address"] = bound.getsockname()[0]
-        bound.close()
+    def handle_signals(_stop: Any, reload: Any) -> None:
+        seen["reload"] = reload
 
     monkeypatch.setattr("ptenmt.server.process.make_app", make_app)
-    monkeypatch.setattr("ptenmt.server.process.make_server", make_server)
-    monkeypatch.setattr("ptenmt.server.process.run", run)
+    monkeypatch.setattr("ptenmt.server.process.make_server", Server)
+    monkeypatch.setattr("ptenmt.server.process.handle_server_signals", handle_signals)
     monkeypatch.setattr("ptenmt.server.process.log_to_stderr", lambda **options: seen.update(options))
     return seen
 
 
 def test_options_reach_the_server(ptenmt, random_run: Path, started: dict[str, Any]) -> None:
-    limits = ("--max-characters", "9", "--max-sentences", "8", "--max-seconds", "7.5", "--max-queue", "6")
+    limits = {"characters": 9, "seconds": 7.5, "file_megabytes": 0.5, "connections": 7}
     answer = ptenmt(
-        *("serve", "--run", str(random_run), "--port", "0", *limits, "--max-file", "0.5"),
-        *("--allow-origin", "https://a.org", "--allow-origin", "https://b.org"),
+        *("serve", "--run", str(random_run), "--port", "0"),
+        *(word for name, number in limits.items() for word in ("--limit", f"{name}={number}")),
+        *("--allow-origin", "https://a.org", "--allow-origin", "https://b.org", "--allowed-host", "a.org"),
         *("--url-prefix", "pt/"),
         *("--set", "decoding.length_penalty=0.5", "--threads", "3", "--verbose"),
     )
     service = started["service"]
-    assert service.limits == Limits(characters=9, sentences=8, seconds=7.5, queue=6, file_megabytes=0.5)
+    assert service.limits == Limits(**limits)
     assert service.models.default.model.translator.config.decoding.length_penalty == 0.5
     assert len(service._queue._threads) == 3
-    assert started["origins"] == ["https://a.org", "https://b.org"]
-    assert started["prefix"] == "/pt"
-    assert started["address"] == "127.0.0.1"
-    assert started["is_verbose"] is True
+    expected = {"origins": ["https://a.org", "https://b.org"], "hosts": ["a.org"], "prefix": "/pt"}
+    expected |= {"max_connections": 7, "address": "127.0.0.1", "is_verbose": True}
+    assert {name: started[name] for name in expected} == expected
     assert not started["keys"].are_required
     assert answer.stdout == ""
     assert re.search(
         r"pt → en with random \(BLEU 1\.0 at step 1, trained .*\) at http://127.0.0.1:\d+", answer.stderr
     )
     assert ptenmt("serve", "--run", str(random_run), "--port", "0", "--quiet").stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("characers=9", "there is no limit 'characers' — did you mean characters?"),
+        ("9", "there is no limit '9'"),
+        ("seconds=nan", "give a number above 0, up to 1,000,000,000,000"),
+        ("file_megabytes=1e300", "give a number above 0"),
+        ("seconds=", "give a number above 0"),
+        ("characters=0", "give a whole number above 0"),
+        ("characters=9.5", "give a whole number above 0"),
+    ],
+)
+def test_a_limit_is_known_and_a_number_that_can_be_counted_to(ptenmt, given: str, message: str) -> None:
+    error = ptenmt("serve", "--port", "0", "--limit", given, code=1).stderr
+    assert error.startswith(f"error: --limit {given}: {message}")
 
 
 def test_attention_is_of_the_weights_that_translate_and_of_no_others(
@@ -192,7 +180,7 @@ def test_attention_is_of_the_weights_that_translate_and_of_no_others(
     model = started["service"].models.default.model
     with pytest.raises(Refusal, match="attention is not available") as refused:
         model.attention([1, 2], [1])
-    assert refused.value.status == 501
+    assert refused.value.status_code == 501
     best.write_bytes(content)
     assert model.attention([1, 2], [1])
 
@@ -206,7 +194,7 @@ def test_a_public_server_without_keys_is_a_warning(
         assert "any client that can reach" in ptenmt(*command, *volume).stderr
     key = ptenmt("serve", "--keys", keys, "--add-key", "alice").stdout.strip()
     assert "no API key is required" not in ptenmt(*command, "--keys", keys).stderr
-    assert [bool(started["keys"].owner(given)) for given in (key, "")] == [True, False]
+    assert [bool(started["keys"].client(given)) for given in (key, "")] == [True, False]
 
 
 def test_what_cannot_be_served_is_said(ptenmt, random_run: Path, tmp_path: Path) -> None:
@@ -224,14 +212,6 @@ def test_what_cannot_be_served_is_said(ptenmt, random_run: Path, tmp_path: Path)
     sampled = ("--set", "decoding.beam_size=1", "--set", "decoding.top_k=5")
     assert "this run samples" in ptenmt(*serve, *sampled, code=1).stderr
     assert "no run in" in ptenmt("serve", "--run", str(tmp_path), code=1).stderr
-
-
-@pytest.mark.parametrize("value", ["nan", "inf", "1e+300"])
-def test_a_limit_is_a_number_that_can_be_counted_to(ptenmt, random_run: Path, value: str) -> None:
-    for option, name in (("--max-seconds", "seconds"), ("--max-file", "file megabytes")):
-        error = ptenmt("serve", "--run", str(random_run), "--port", "0", option, value, code=1).stderr
-        assert error.startswith(f"error: the limit of {name} is {value}")
-        assert "give a number above 0" in error
 
 
 @pytest.fixture
@@ -267,48 +247,11 @@ def test_missing_packages_for_serving_are_an_error(
 def test_a_server_reloads_unless_its_terminal_was_closed(
     monkeypatch: pytest.MonkeyPatch, is_closed: bool
 ) -> None:
-    answers, reloads = iter([True, not is_closed]), list[int]()
-
-    class Server:
-        should_exit = False
-
-        def run(self, sockets: list[socket.socket]) -> None:
-            assert sockets
-            os.kill(os.getpid(), signal.SIGHUP)
-
-    server: Any = Server()
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
+    answers, calls = iter([True, not is_closed]), list[str]()
     monkeypatch.setattr("os.isatty", lambda _file: next(answers))
-    for name in ("gc.freeze", "gc.set_threshold"):
-        monkeypatch.setattr(name, lambda *_given: None)
-    with socket.socket() as bound:
-        run_until_stopped(server, bound, on_reload=lambda: reloads.append(1))
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
+    handle_server_signals(lambda: calls.append("stop"), lambda: calls.append("reload"))
+    os.kill(os.getpid(), signal.SIGHUP)
     for number, handler in before.items():
         signal.signal(number, handler)
-    assert (server.should_exit, reloads) == (is_closed, [] if is_closed else [1])
-
-
-def test_a_reload_that_fails_ends(
-    ptenmt, random_run: Path, started: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told: list[str] = []
-    monkeypatch.setattr("ptenmt.server.process.notify", told.append)
-    ptenmt("serve", "--run", str(random_run), "--port", "0")
-    monkeypatch.setattr(started["service"].models, "reload", lambda **_options: 1 / 0)
-    started["on_reload"]()
-    until(lambda: len(told) == 3)
-    assert [each.partition("=")[0] for each in told] == ["READY", "RELOADING", "READY"]
-
-
-def test_a_service_manager_gives_one_socket_of_any_kind(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    with socket.socket(socket.AF_UNIX) as bound:
-        bound.bind(str(tmp_path / "s"))
-        assert address_of(bound) == f"unix:{tmp_path / 's'}"
-        assert is_loopback(bound)
-    for name, value in (("LISTEN_PID", str(os.getpid())), ("LISTEN_FDS", "2")):
-        monkeypatch.setenv(name, value)
-    with pytest.raises(ServerError, match="has opened 2 sockets"):
-        bound_socket("127.0.0.1", 0)
-    assert not {"LISTEN_PID", "LISTEN_FDS"} & os.environ.keys()
+    assert calls == ["stop" if is_closed else "reload"]

@@ -16,7 +16,6 @@ from ptenmt.data.batches import (
     num_batches,
     sorted_batches,
 )
-from ptenmt.data.mixing import Mixture
 from ptenmt.data.store import Ragged, RaggedIds, packed_ids, ragged_writer
 
 
@@ -60,16 +59,6 @@ def test_the_order_follows_from_seed_and_epoch_alone():
     assert order(2, 0) != first
     assert order(1, 0) != order(0, 1)
     assert first != list(range(100))
-
-
-def test_the_order_does_not_depend_on_the_size_of_a_batch():
-    """But for the batch that comes first; where all pairs are as long, that is the first of them."""
-    alike = RaggedIds([2, number + 4, 3] for number in range(50))
-    orders = [
-        numbers_of(list(BatchPlan(EncodedPairs(alike, alike), BatchConfig(sentences=size), 3).batches(2)))
-        for size in (1, 7, 64)
-    ]
-    assert all(order == orders[0] for order in orders)
 
 
 @pytest.mark.parametrize("first", [0, 1, 6, 7, 8, 20])
@@ -186,13 +175,6 @@ def test_the_batches_of_a_seed_stay_what_they_were(batch: BatchConfig, expected:
         for source, target in plan.batches(epoch):
             found.update(repr((source.tolist(), target.tolist())).encode())
     assert found.hexdigest()[:16] == expected
-
-
-def test_pairs_may_come_several_times_an_epoch():
-    mixture = Mixture(("a", "b", "c"), (2, 2, 1), ((0, (4, 0, 1)),))
-    for batch in (BatchConfig(sentences=2), BatchConfig(tokens=16)):
-        plan = BatchPlan(numbered_pairs(5), batch, 1, mixture)
-        assert sorted(numbers_of(list(plan.batches(0)))) == [0, 0, 1, 1, 4]
 
 
 def test_five_million_pairs_are_planned_in_numpy():

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ptenmt.server.app import make_app
 from ptenmt.server.limits import Keys, Limits
 from ptenmt.server.models import Direction, Model, Models
 from ptenmt.server.process import address_of, bound_socket, make_server
-from ptenmt.server.schemas import ModelAnswer
+from ptenmt.server.queue import CoalescingEngine
 from ptenmt.server.service import Service
 from ptenmt.tokenizers import END, START, TokenizerPair, build_tokenizers
 from ptenmt.translation import Translator
@@ -101,7 +102,8 @@ class CapitalsEngine:
         return wait
 
     def attention(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> Any:
-        return attention_by_prefixes(self, sources, targets)
+        engine: Any = self
+        return attention_by_prefixes(engine, sources, targets)
 
     def score(self, _sources: Any, targets: Sequence[Sequence[int]]) -> Any:
         return lambda: [[-0.25] * (len(ids) - 1) for ids in targets]
@@ -204,7 +206,7 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
 
     @contextmanager
     def start(
-        keys: Keys | None = None,
+        keys: Path | None = None,
         origins: Sequence[str] = (),
         load_model: Callable[[], Any] = RandomModel,
         glossaries: Mapping[str, Glossary] | None = None,
@@ -222,31 +224,30 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
         def load(pair: str) -> Model:
             languages = replace(config.data, source_language=pair[:2], target_language=pair[3:])
             own = replace(config, data=languages)
-            translator = Translator(engines[pair], tokenizers, own, calibration=lambda: calibration)
+            engine: Any = engines[pair]
+            shared: Any = CoalescingEngine(engine, pair)
+            translator = Translator(shared, tokenizers, own, calibration=lambda: calibration)
             trained: Any = LazyModel(load_model)
-            described = ModelAnswer(source=pair[:2], target=pair[3:], **_DESCRIPTION)
-            return Model(translator, trained, described, 1_000)
+            described = {"source": pair[:2], "target": pair[3:], **_DESCRIPTION}
+            return Model(translator, trained, described)
 
         directions = [Direction(pair[:2], pair[3:], partial(load, pair)) for pair in pairs]
         models = Models(directions, pivots=pivots)
         models.load()
-        access = keys or Keys()
+        bounds = Limits(**limits)
         service = Service(
             models,
-            Limits(**limits),
-            access,
+            bounds,
+            Keys(keys, bounds),
             threads=2,
             glossaries=glossaries,
         )
-        started = threading.Event()
-        app = make_app(service, origins=origins, hosts=hosts, prefix=prefix)
-        server = make_server(app, is_verbose=False, on_start=started.set)
+        server = make_server(make_app(service, origins=origins, hosts=hosts), bounds.connections, prefix)
         with bound_socket("127.0.0.1", 0) as bound:
             thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
-            url = address_of(bound)
+            url, _ = address_of(bound)
             thread.start()
             try:
-                assert started.wait(300)
                 yield Served(url, engine, service, server, thread, engines)
             finally:
                 for each in engines.values():

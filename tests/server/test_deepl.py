@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import requests
 
-from ptenmt.server.limits import Keys, add_key
+from ptenmt.server.limits import add_key
 from ptenmt.translation.glossary import Glossary
 
 TEXT = "o gato não tem tempo nenhum"
@@ -16,7 +16,7 @@ TEXT = "o gato não tem tempo nenhum"
 def test_requests_as_in_deepls_documentation(serve, tmp_path: Path) -> None:
     key = add_key(tmp_path / "keys.txt", "alice")
     glossaries = {"animals": Glossary({"gato": "Katze"})}
-    with serve(keys=Keys(tmp_path / "keys.txt"), glossaries=glossaries) as served:
+    with serve(keys=tmp_path / "keys.txt", glossaries=glossaries) as served:
         header = {"Authorization": f"DeepL-Auth-Key {key}"}
 
         def translated(**body: Any) -> Any:
@@ -51,15 +51,6 @@ def test_requests_as_in_deepls_documentation(serve, tmp_path: Path) -> None:
             assert "api_key" in served.refused(path, 403, json=form)
         for path in ("/v2/languages", "/v2/usage"):
             assert requests.get(served.url + path, timeout=120).status_code == 403
-
-
-def test_errors_are_as_described(served) -> None:
-    routes = requests.get(f"{served.url}/openapi.json", timeout=120).json()
-    for path in ("/v2/translate", "/translate"):
-        reference = routes["paths"][path]["post"]["responses"]["400"]["content"]["application/json"]["schema"]
-        described = routes["components"]["schemas"][reference["$ref"].rpartition("/")[2]]
-        answer = requests.post(served.url + path, json={}, timeout=120)
-        assert (answer.status_code, list(answer.json())) == (400, described["required"])
 
 
 @pytest.mark.parametrize(
@@ -99,7 +90,7 @@ def test_what_cannot_be_honoured_is_refused_as_deepl_does(served, options: dict[
 def test_immersive_translates_lists(serve, tmp_path: Path) -> None:
     key = add_key(tmp_path / "keys.txt", "alice")
     body = {"source_lang": "auto", "target_lang": "en", "text_list": [TEXT, "the cat has no time at all"]}
-    with serve(keys=Keys(tmp_path / "keys.txt")) as served:
+    with serve(keys=tmp_path / "keys.txt") as served:
         answer = requests.post(f"{served.url}/immersive?api_key={key}", json=body, timeout=120).json()
     assert [(each["text"], each["detected_source_lang"]) for each in answer["translations"]] == [
         (TEXT.upper(), "pt"),

@@ -19,9 +19,9 @@ def test_only_hashes_are_stored(tmp_path: Path) -> None:
     assert len(alice) == 43
     assert alice not in text
     assert [line.split()[0] for line in text.splitlines()] == ["alice", "bob"]
-    owners = [Keys(file).owner(key) for key in (alice, bob, "", alice[:-1], "é")]
-    assert [owner and owner.name for owner in owners] == ["alice", "bob", None, None, None]
-    assert Keys().owner("")
+    clients = [Keys(file).client(key) for key in (alice, bob, "", alice[:-1], "é")]
+    assert [client and client.name for client in clients] == ["alice", "bob", None, None, None]
+    assert Keys().client("")
 
 
 def test_an_owner_has_one_key(tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_an_owner_has_one_key(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"keys\.txt already has a key of alice") as failure:
         add_key(file, "alice")
     assert "remove the line of alice" in failure.value.hint
-    assert Keys(file).owner(alice)
+    assert Keys(file).client(alice)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_bad_name_is_an_error(tmp_path: Path, name: str) -> None:
 
 def test_without_a_key_nothing_is_translated(serve, tmp_path: Path) -> None:
     key = add_key(tmp_path / "keys.txt", "alice")
-    with serve(keys=Keys(tmp_path / "keys.txt")) as served:
+    with serve(keys=tmp_path / "keys.txt") as served:
         assert served.post("/translate", **ASKED, api_key=key) == {"translatedText": "O GATO"}
         bearer = {"Authorization": f"Bearer {key}"}
         answer = requests.post(f"{served.url}/translate", json=ASKED, headers=bearer, timeout=120)
@@ -84,14 +84,13 @@ def test_an_owner_has_a_number_of_requests_a_minute(
     file.write_text(file.read_text().replace("\nbob", " 3\nbob"))
     eve = add_key(file, "eve")
     assert [len(line.split()) for line in file.read_text().splitlines()] == [3, 2, 2], "the number is kept"
-    keys = Keys(file, per_minute=1)
     monkeypatch.setattr("ptenmt.server.limits.time.monotonic", lambda: now)
     upload = {"data": {"source": "pt", "target": "en"}, "files": {"file": ("a.txt", b"o gato")}}
-    with serve(keys=keys) as served:
+    with serve(keys=file, requests_per_minute=1) as served:
         bearer = {"Authorization": f"Bearer {alice}"}
         for _ in range(2):
             served.post("/detect", q="o gato", api_key=alice)
-        keys.read()  # does not refill any quota
+        served.service.keys.read()  # does not refill any quota
         url = f"{served.url}/translate_file"
         assert requests.post(url, headers=bearer, timeout=120, **upload).status_code == 200
         served.post("/detect", q="o gato", api_key=bob)
@@ -108,7 +107,7 @@ def test_an_owner_has_a_number_of_requests_a_minute(
 
 
 def test_without_keys_the_limits_are_of_each_address(serve) -> None:
-    with serve(keys=Keys(per_minute=2, characters_per_day=12)) as served:
+    with serve(requests_per_minute=2, characters_per_day=12) as served:
 
         def status(address: str, text: str = "o") -> int:
             headers = {"X-Forwarded-For": address}
@@ -124,13 +123,13 @@ def test_without_keys_the_limits_are_of_each_address(serve) -> None:
 
 
 def test_addresses_are_forgotten_before_they_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ptenmt.server.limits._MAX_ADDRESSES", 3)
-    keys = Keys(per_minute=1)
-    first = keys.owner("", "192.0.2.1")
+    monkeypatch.setattr("ptenmt.server.limits._MAX_CLIENTS", 3)
+    keys = Keys()
+    first = keys.client("", "192.0.2.1")
     for host in (2, 3, 1, 4):
-        keys.owner("", f"192.0.2.{host}")
-    assert keys.owner("", "192.0.2.1") is first
-    assert len(keys._addresses) == 3
+        keys.client("", f"192.0.2.{host}")
+    assert keys.client("", "192.0.2.1") is first
+    assert len(keys._clients) == 3
 
 
 def test_a_key_has_a_number_of_characters_a_day(serve, tmp_path: Path) -> None:
@@ -139,7 +138,7 @@ def test_a_key_has_a_number_of_characters_a_day(serve, tmp_path: Path) -> None:
     file.write_text(file.read_text().replace("\nbob", " - 10\nbob"))
     add_key(file, "eve")
     assert [line.split()[2:] for line in file.read_text().splitlines()] == [["-", "10"], [], []]
-    with serve(keys=Keys(file, characters_per_day=20)) as served:
+    with serve(keys=file, characters_per_day=20) as served:
         header = {"Authorization": f"DeepL-Auth-Key {alice}"}
         served.post("/translate", **ASKED, api_key=alice)
         assert requests.get(f"{served.url}/v2/usage", headers=header, timeout=120).json() == {
@@ -150,18 +149,3 @@ def test_a_key_has_a_number_of_characters_a_day(serve, tmp_path: Path) -> None:
         upload = {"data": ASKED, "files": {"file": ("a.txt", b"o gato bebe")}}
         assert served.refused("/translate_file", 429, headers=header, **upload)
         served.post("/translate", **ASKED, api_key=bob)
-
-
-def test_a_key_of_that_name_is_for_metrics_alone(serve, tmp_path: Path) -> None:
-    file = tmp_path / "keys.txt"
-    alice, metrics = add_key(file, "alice"), add_key(file, "metrics")
-    with serve(keys=Keys(file)) as served:
-
-        def status(key: str, **query: str) -> int:
-            headers = {"Authorization": f"Bearer {key}"} if key else {}
-            return requests.get(
-                f"{served.url}/metrics", headers=headers, params=query, timeout=120
-            ).status_code
-
-        assert [status(metrics), status(alice), status("", api_key=metrics)] == [200, 403, 403]
-        assert served.refused("/translate", 403, json=ASKED | {"api_key": metrics})

@@ -1,70 +1,29 @@
-"""The page's files, the description of the routes, health, figures."""
+"""The page's files, the description of the routes, health, figures, other pages (CORS), proxies."""
 
 import re
 
-import pytest
 import requests
-
-from ptenmt.server.routes.pages import PageFile
-
-FILES = {
-    "index.html": PageFile(b"<!doctype html>", "text/html; charset=utf-8", '"1"'),
-    "parts/a.js": PageFile(b"1", "text/javascript; charset=utf-8", '"2"'),
-}
 
 
 def test_health_and_readiness(served) -> None:
     assert requests.get(f"{served.url}/health", timeout=120).json() == {"status": "ok"}
-    assert requests.get(f"{served.url}/ready", timeout=120).json() == {"status": "ready"}
+    assert requests.get(f"{served.url}/ready", timeout=120).json() == {"status": "ok"}
 
 
-def test_the_page_is_looked_up_among_its_files(serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ptenmt.server.routes.pages.page_files", lambda: FILES)
-    with serve() as served:
-        for path, content in (("/", b"<!doctype html>"), ("/page/parts/a.js", b"1")):
-            answer = requests.get(served.url + path, timeout=120)
-            assert (answer.content, answer.headers["cache-control"]) == (content, "no-cache")
-            tag = {"If-None-Match": answer.headers["etag"]}
-            assert requests.get(served.url + path, headers=tag, timeout=120).status_code == 304
-        for path in ("/page/", "/page/../app.py", "/page/%2e%2e/app.py", "/page//etc/passwd", "/page/x"):
-            answer = requests.get(served.url + path, timeout=120)
-            assert (answer.status_code, list(answer.json())) == (404, ["error"])
-
-
-def test_browsers_keep_scripts_and_styles_in_a_folder_with_their_checksum(served) -> None:
+def test_the_page_has_its_files_and_no_others(served) -> None:
     for page in ("", "docs"):
         html = requests.get(f"{served.url}/{page}", timeout=120).text
-        names = re.findall(r'(?:href|src)="(page/[0-9a-f]{16}/[\w.-]+)"', html)
+        names = re.findall(r'(?:href|src)="(page/[\w.-]+)"', html)
         assert len(names) == html.count("page/") > 3
         for name in names:
             answer = requests.get(f"{served.url}/{name}", timeout=120)
-            assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
-
-
-def test_the_page_has_one_script_without_imports(served) -> None:
-    html = requests.get(f"{served.url}/", timeout=120).text
-    (name,) = re.findall(r'src="(page/[0-9a-f]{16}/app\.js)"', html)
-    script = requests.get(f"{served.url}/{name}", timeout=120).text
-    assert not re.search(r"^(import|export)\b", script, re.MULTILINE)
-    defined = re.findall(r"^(?:async )?(?:const|let|function|class) (\w+)", script, re.MULTILINE)
-    assert {"say", "TranslationPage"} < set(defined)
-    assert len(defined) == len(set(defined))
-
-
-@pytest.mark.parametrize(
-    ("accepted", "is_compressed"),
-    [
-        ("gzip", True),
-        ("br, GZIP;q=0.5", True),
-        ("gzip;q=0", False),
-        ("gzip; q=0.0, br", False),
-        ("br", False),
-    ],
-)
-def test_pages_are_compressed_if_the_client_takes_it(served, accepted: str, is_compressed: bool) -> None:
-    answer = requests.get(served.url, headers={"Accept-Encoding": accepted}, timeout=120)
-    assert ("content-encoding" in answer.headers) == is_compressed
-    assert answer.text.startswith("<!doctype html>")
+            assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-cache")
+            assert len(answer.content) < 500 or answer.headers["content-encoding"] == "gzip"
+            tag = {"If-None-Match": answer.headers["etag"]}
+            assert requests.get(f"{served.url}/{name}", headers=tag, timeout=120).status_code == 304
+    for path in ("/page/", "/page/../app.py", "/page/%2e%2e/app.py", "/page//etc/passwd", "/page/x"):
+        answer = requests.get(served.url + path, timeout=120)
+        assert (answer.status_code, answer.json()) == (404, {"error": "Not Found"})
 
 
 def test_loaded_models_are_described(serve) -> None:
@@ -85,7 +44,6 @@ def test_figures_count(serve) -> None:
     assert figures['ptenmt_requests_total{method="POST",route="/translate",status="400"}'] == "1.0"
     assert figures['ptenmt_requests_total{method="GET",route="other",status="404"}'] == "1.0"
     assert figures['ptenmt_request_seconds_count{route="/translate"}'] == "2.0"
-    assert figures['ptenmt_sentences_total{pair="pt-en"}'] == "2.0"
     assert figures["ptenmt_queue_sentences"] == "0.0"
     assert float(figures['ptenmt_source_tokens_total{pair="pt-en"}']) > 4
     assert float(figures['ptenmt_target_tokens_total{pair="pt-en"}']) > 4
@@ -129,17 +87,27 @@ def test_head_is_answered_like_get_without_a_body(served) -> None:
         assert head.headers["content-length"] == str(len(get.content))
 
 
-@pytest.mark.parametrize("prefix", ["", "/pt"])
-def test_urls_are_those_of_the_proxy(serve, prefix: str) -> None:
+def test_urls_are_those_of_the_proxy(serve) -> None:
     form = {"data": {"source": "pt", "target": "en"}, "files": {"file": ("a.txt", b"o gato")}, "timeout": 20}
-    forwarded = {"X-Forwarded-Host": "example.org:8443", "X-Forwarded-Proto": "https"}
-    forwarded |= {} if prefix else {"X-Forwarded-Prefix": "/pt"}
-    with serve(prefix=prefix) as served:
+    forwarded = {"Host": "example.org:8443", "X-Forwarded-Proto": "https"}
+    with serve(prefix="/pt") as served:
         answer = requests.post(f"{served.url}/translate_file", headers=forwarded, **form).json()
         token = answer["translatedFileUrl"].removeprefix("https://example.org:8443/pt/download_file/")
         assert requests.get(f"{served.url}/download_file/{token}", timeout=120).text == "O GATO"
         redirect = requests.get(f"{served.url}/docs/", headers=forwarded, timeout=120, allow_redirects=False)
         assert redirect.headers["location"] == "https://example.org:8443/pt/docs"
-        if prefix:
-            assert requests.get(f"{served.url}/pt/health", timeout=120).json() == {"status": "ok"}
-            assert requests.post(f"{served.url}/pt/translate_file", **form).status_code == 200
+        assert requests.get(f"{served.url}/page/app.js", timeout=120).status_code == 200
+
+
+def test_other_origins_are_answered_only_if_allowed(serve, served) -> None:
+    origin = {"Origin": "https://example.org"}
+    answer = requests.get(f"{served.url}/languages", headers=origin, timeout=120)
+    assert "access-control-allow-origin" not in answer.headers
+    with serve(origins=["https://example.org"]) as open_one:
+        for name, allowed in (("https://example.org", "https://example.org"), ("https://else.org", None)):
+            answer = requests.get(f"{open_one.url}/languages", headers={"Origin": name}, timeout=120)
+            assert answer.headers.get("access-control-allow-origin") == allowed
+        too_much = requests.post(f"{open_one.url}/detect", data=b"x" * 100_000, headers=origin, timeout=120)
+        assert too_much.status_code == 413
+        assert too_much.headers["access-control-allow-origin"] == "https://example.org"
+        assert too_much.headers["access-control-expose-headers"].lower() == "retry-after"

@@ -51,7 +51,7 @@ class Requests:
         self, *sentences: tuple[int, int], max_length: int = 99, beam_size: int = 4, client: str = ""
     ) -> PendingHypotheses:
         """Submit sentences (word, length), all of one request."""
-        request = QueuedRequest(self.queue, client=client)
+        request = QueuedRequest(self.queue, client)
         return self.submit_of(request, *sentences, max_length=max_length, beam_size=beam_size)
 
     def submit_of(
@@ -59,7 +59,8 @@ class Requests:
     ) -> PendingHypotheses:
         sources = [[START, *[word] * length, END] for word, length in sentences]
         options = DecodingConfig(beam_size=beam_size)
-        return CoalescingEngine(request, self.engine).submit(SearchRequest(sources, max_length, options))
+        engine = CoalescingEngine(self.engine)
+        return request.run(lambda: engine.submit(SearchRequest(sources, max_length, options)))
 
     def occupy(self) -> PendingHypotheses:
         """Keep the only thread busy until the gate opens."""
@@ -184,21 +185,21 @@ def test_admitted_requests_count_until_their_sentences_wait() -> None:
         requests.queue.admit(second)
         with pytest.raises(Refusal, match="2 sentences are waiting"):
             requests.queue.admit(third)
-        second.cancel()
+        requests.queue.drop(second)
         requests.queue.admit(third)
         requests.submit_of(first, (1, 1))
         with pytest.raises(Refusal):
             requests.queue.admit(QueuedRequest(requests.queue))
-        third.cancel()
+        requests.queue.drop(third)
         requests.queue.admit(QueuedRequest(requests.queue))
 
 
 def test_a_document_takes_no_room_of_others_and_needs_none() -> None:
     with running(max_waiting=3) as requests:
         requests.occupy()
-        document = QueuedRequest(requests.queue, max_pending_sentences=8)
-        engine = CoalescingEngine(document, requests.engine)
-        assert (engine.batch_sentences, engine.max_pending_batches) == (4, 1)
+        document = QueuedRequest(requests.queue, is_document=True)
+        engine = CoalescingEngine(requests.engine)
+        assert document.run(lambda: engine.max_pending_batches) == 1
         waits = [requests.submit_of(document, *((word, 1) for word in range(4)))]
         waits.append(requests.submit((4, 1), (5, 1), (6, 1)))
         waits.append(requests.submit_of(document, *((word, 1) for word in range(7, 11))))
@@ -210,10 +211,12 @@ def test_a_document_takes_no_room_of_others_and_needs_none() -> None:
 
 def test_a_document_computes_beside_other_requests() -> None:
     with running() as requests:
-        ordinary, document, other = (QueuedRequest(requests.queue, most) for most in (None, 8, 8))
+        ordinary, document, other = (
+            QueuedRequest(requests.queue, is_document=kind) for kind in (False, True, True)
+        )
         assert ordinary.turn is requests.queue.turns
+        wait = requests.submit_of(document, (1, 1))
         with document.turn, other.turn, ordinary.turn:
-            wait = requests.submit_of(document, (1, 1))
             requests.engine.gate.set()
             assert words(wait) == [1]
 
@@ -223,7 +226,7 @@ def test_sentences_of_a_cancelled_request_are_not_translated() -> None:
         requests.occupy()
         request = QueuedRequest(requests.queue)
         waits = [requests.submit((0, 1)), requests.submit_of(request, (1, 1)), requests.submit((2, 1))]
-        request.cancel()
+        requests.queue.drop(request)
         assert requests.queue.num_waiting == 2
         with pytest.raises(CancelledError):
             waits[1]()

@@ -2,7 +2,7 @@
 
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +10,12 @@ import pytest
 import requests
 from waiting import until
 
-from ptenmt.server.limits import Keys, add_key
-from ptenmt.server.routes.libretranslate import DOWNLOAD_SECONDS, MAX_DOWNLOAD_BYTES, Downloads
-from ptenmt.server.service import MAX_WITHOUT_KEY
+from ptenmt.server.libretranslate import DOWNLOAD_SECONDS, MAX_DOWNLOAD_BYTES, Downloads
+from ptenmt.server.limits import add_key
 
 FIELDS = {"source": "pt", "target": "en"}
 HEAD = b"POST /translate_file HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n"
 FORM = b"Content-Type: multipart/form-data; boundary=x\r\n\r\n--x\r\n"
-FILE = b'Content-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n'
-LARGE = b"o gato\n" * 25_000
 TWO_CHARACTERS = b"\n" * 200_000 + b"um"
 
 
@@ -38,10 +35,6 @@ def begun(served, *parts: bytes) -> Iterator[socket.socket]:
         yield connection
 
 
-def num_active(served) -> int:
-    return int(served.service.metrics.active._value.get())
-
-
 def uploaded(served, *fields: tuple[str, Any], **request: Any) -> requests.Response:
     """The answer to a form whose fields come in this order."""
     parts = [(name, value if isinstance(value, tuple) else (None, value)) for name, value in fields]
@@ -49,57 +42,37 @@ def uploaded(served, *fields: tuple[str, Any], **request: Any) -> requests.Respo
 
 
 @pytest.fixture
-def key(tmp_path: Path) -> str:
-    return add_key(tmp_path / "keys.txt", "alice")
-
-
-@pytest.fixture
-def keys(tmp_path: Path, key: str) -> Keys:
-    assert key
-    return Keys(tmp_path / "keys.txt")
+def keys(tmp_path: Path) -> tuple[Path, str]:
+    """A file of keys, and a key."""
+    return tmp_path / "keys.txt", add_key(tmp_path / "keys.txt", "alice")
 
 
 def test_the_number_of_uploads_is_limited(serve) -> None:
-    with serve(uploads=1) as served:
+    with serve(files=1) as served:
         with begun(served, FORM), begun(served) as second:
-            until(lambda: num_active(served) == 1)
+            until(lambda: served.service.documents._clients)
             second.sendall(b"\r\n")
             answer = received(second)
             assert answer.startswith(b"HTTP/1.1 503 ")
             assert b"retry-after: 10" in answer
-            assert b"other documents are being received" in answer
+            assert b"other documents are being translated" in answer
             assert served.post("/detect", q="o gato")
         fields = [("file", ("a.txt", b"o gato")), *FIELDS.items()]
         until(lambda: uploaded(served, *fields).status_code == 200)
 
 
-def test_a_wrong_key_in_the_header_is_refused_before_the_document_is_received(serve, keys: Keys) -> None:
-    with serve(keys=keys) as served, begun(served, b"Authorization: Bearer wrong\r\n\r\n") as connection:
+def test_a_wrong_key_in_the_header_is_refused_before_the_document_is_received(
+    serve, keys: tuple[Path, str]
+) -> None:
+    with serve(keys=keys[0]) as served, begun(served, b"Authorization: Bearer wrong\r\n\r\n") as connection:
         assert received(connection).startswith(b"HTTP/1.1 403 ")
 
 
-def test_uploads_without_a_key_in_the_header_take_no_slot_of_those_with_one(
-    serve, keys: Keys, key: str
-) -> None:
-    bearer = {"Authorization": f"Bearer {key}"}
-    fields = [("api_key", key), *FIELDS.items(), ("file", ("a.txt", b"o gato"))]
-    with serve(keys=keys, uploads=1) as served:
-        with ExitStack() as strangers:
-            for _ in range(most := MAX_WITHOUT_KEY // 2):  # of one address
-                strangers.enter_context(begun(served, FORM, FILE, LARGE))
-            until(lambda: num_active(served) == most)
-            assert uploaded(served, *fields, headers=bearer).status_code == 200
-            refused = uploaded(served, *fields)
-            assert refused.status_code == 503
-            assert "send the key as a bearer token" in refused.json()["error"]
-        until(lambda: uploaded(served, *fields).status_code == 200)
-
-
 @pytest.mark.parametrize("place", [0, 3])
-def test_the_key_may_be_anywhere_in_the_form(serve, keys: Keys, key: str, place: int) -> None:
+def test_the_key_may_be_anywhere_in_the_form(serve, keys: tuple[Path, str], place: int) -> None:
     fields: list[tuple[str, Any]] = [*FIELDS.items(), ("file", ("a.txt", TWO_CHARACTERS))]
-    with serve(keys=keys) as served:
-        for given, status in ((key, 200), ("wrong", 403)):
+    with serve(keys=keys[0]) as served:
+        for given, status in ((keys[1], 200), ("wrong", 403)):
             with_key = [*fields[:place], ("api_key", given), *fields[place:]]
             assert uploaded(served, *with_key).status_code == status
         assert uploaded(served, *fields).status_code == 403

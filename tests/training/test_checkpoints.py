@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from saved_states import assert_same
 
 from ptenmt.config import ModelConfig, OptimizerConfig
 from ptenmt.errors import CheckpointError
@@ -68,12 +69,6 @@ class Saved:
         for variable in self.variables.values():
             variable.assign((100 * numbers.random(variable.shape)).astype(variable.numpy().dtype))
         return self.values()
-
-
-def assert_same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:
-    assert found.keys() == expected.keys()
-    for name, value in found.items():
-        np.testing.assert_array_equal(value, expected[name], err_msg=name)
 
 
 @pytest.fixture(scope="module")

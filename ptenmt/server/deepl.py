@@ -7,13 +7,10 @@ from fastapi import APIRouter, Request
 
 from ptenmt.data.languages import language_name
 from ptenmt.server import schemas
-from ptenmt.server.limits import Refusal
-from ptenmt.server.routes.libretranslate import translate_texts
+from ptenmt.server.libretranslate import translate_texts
 from ptenmt.server.service import SharedService, bearer_token
 
-router = APIRouter(
-    tags=["DeepL"], responses=schemas.errors(400, 403, 408, 413, 429, 503, model=schemas.DeepLErrorAnswer)
-)
+router = APIRouter(tags=["DeepL"], responses=schemas.ERRORS)
 
 
 @router.post("/immersive", include_in_schema=False)
@@ -21,35 +18,23 @@ router = APIRouter(
 async def translate(request: Request, service: SharedService) -> dict[str, list[dict[str, Any]]]:
     """Translate texts as DeepL's API does; its options that do not affect a translation here are ignored."""
     body = await service.read(request, schemas.DeepLRequest)
-    _refuse_unsupported(body)
     if body.split_sentences == "nonewlines" and body.format == "text":
-        texts = [body.q] if isinstance(body.q, str) else body.q
-        body = body.model_copy(update={"q": [text.replace("\n", " ") for text in texts]})
-    texts, answer = await translate_texts(request, service, body, split_sentences=body.split_sentences != "0")
-    detected = [detection.language for detection in answer.get("detectedLanguage", [])]
-    if not detected:
-        detected = [body.source] * len(texts)
-    translations = [
-        {
-            "text": translation,
-            "detected_source_language": language.upper(),
-            "detected_source_lang": language,  # for Immersive Translate
-            "billed_characters": len(text),
-            **({"model_type_used": "latency_optimized"} if body.model_type else {}),
-        }
-        for text, translation, language in zip(texts, answer["translatedText"], detected, strict=True)
-    ]
+        body = body.model_copy(update={"q": [text.replace("\n", " ") for text in body.texts]})
+    split_sentences = body.split_sentences != "0"
+    answers = await translate_texts(request, service, body, split_sentences=split_sentences)
+    translations = []
+    for text, answer in zip(body.texts, answers, strict=True):
+        detection = answer.get("detectedLanguage")
+        language = detection.language if detection else body.source
+        translations.append(
+            {
+                "text": answer["translatedText"],
+                "detected_source_language": language.upper(),
+                "detected_source_lang": language,  # for Immersive Translate
+                "billed_characters": len(text),
+            }
+        )
     return {"translations": translations}
-
-
-def _refuse_unsupported(body: schemas.DeepLRequest) -> None:
-    """Refuse what these models cannot do, as DeepL does for languages in which it cannot do it."""
-    given = {"style_id": body.style_id, "custom_instructions": body.custom_instructions}
-    given["formality"] = body.formality if body.formality in ("more", "less") else None
-    given["model_type"] = body.model_type if body.model_type == "quality_optimized" else None
-    for name, value in given.items():
-        if value:
-            raise Refusal(f"'{name}' is not supported for given 'target_lang'")
 
 
 @router.post("/v2/languages")
@@ -65,8 +50,7 @@ async def languages(request: Request, service: SharedService) -> list[dict[str, 
 @router.get("/v2/usage")
 async def usage(request: Request, service: SharedService) -> dict[str, int]:
     """Return the characters of the key's quota, or without one those translated since the start."""
-    service.check_key(request, bearer_token(request))
-    quota = request.scope["owner"].characters
+    quota = service.check_key(request, bearer_token(request)).characters
     if quota.size:
         quota.spend(0)  # what has come back meanwhile
         return {"character_count": math.ceil(quota.size - quota.num_left), "character_limit": quota.size}

@@ -1,0 +1,287 @@
+"""LibreTranslate's routes: for texts, documents, languages and settings."""
+
+import secrets
+import time
+from collections.abc import Sequence
+from itertools import islice
+from statistics import fmean
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request, Response
+
+from ptenmt.data.languages import language_name
+from ptenmt.documents import FORMATS, other_language, read_document, translated_name
+from ptenmt.documents.html import Html
+from ptenmt.server import schemas
+from ptenmt.server.limits import Refusal
+from ptenmt.server.models import Models
+from ptenmt.server.service import (
+    Service,
+    SharedService,
+    TextOptions,
+    answer_in_time,
+    bearer_token,
+    client_of,
+)
+from ptenmt.translation import Translation
+from ptenmt.translation.markup import Fragment, text_of
+
+DOWNLOAD_SECONDS = 20 * 60
+MAX_DOWNLOAD_BYTES = 64_000_000
+router = APIRouter(tags=["LibreTranslate"], responses=schemas.ERRORS)
+
+
+@router.post(
+    "/translate",
+    response_model=schemas.TranslateAnswer,
+    response_model_exclude_unset=True,
+    openapi_extra=schemas.body_of(schemas.TranslateRequest),
+)
+async def translate(request: Request, service: SharedService) -> dict[str, Any]:
+    """Translate one text or several, plain or HTML; in HTML only the text is translated."""
+    body = await service.read(request, schemas.TranslateRequest)
+    answers = await translate_texts(request, service, body)
+    names = dict.fromkeys(name for answer in answers for name in answer)
+    if not any(answer["detected"] for answer in answers):
+        names.pop("detected", None)
+    lists = {"translatedText": []} | {name: [answer[name] for answer in answers] for name in names}
+    return lists if isinstance(body.q, list) else {name: value for name, (value,) in lists.items()}
+
+
+async def translate_texts(
+    request: Request, service: Service, body: schemas.TranslateRequest, *, split_sentences: bool = True
+) -> list[dict[str, Any]]:
+    """The fields of the answer to each text; refuses too many texts."""
+    _check_texts(request, service, body)
+    options = TextOptions(
+        glossary=service.glossary(body.glossary),
+        max_sentences=service.limits.sentences,
+        num_hypotheses=1 + body.alternatives,
+        has_confidence=body.confidence,
+        split_sentences=split_sentences,
+    )
+    return await service.answer(request, lambda: _translate_texts(service, body, options))
+
+
+def _translate_texts(
+    service: Service, body: schemas.TranslateRequest, options: TextOptions
+) -> list[dict[str, Any]]:
+    """The fields of the answer to each text: parse, detect, translate those of a route together, join."""
+    languages = _replaced_languages(service.models, body)
+    pages = [Html(text, languages) if body.format == "html" else None for text in body.texts]
+    passages: list[list[list[Fragment]]] = [
+        page.texts if page else [[(text, ())]] for text, page in zip(body.texts, pages, strict=True)
+    ]
+    detections: list[schemas.Detection | None] = [None] * len(passages)
+    if body.source == "auto":
+        joined = (" ".join(map(text_of, each)) for each in passages)
+        found = [service.detect_source(text, body.target) for text in joined]
+        detections, routes = [detection for detection, _ in found], [route for _, route in found]
+    else:
+        routes = [service.models.route(body.source, body.target)] * len(passages)
+    translated: list[list[tuple[Translation, list[list[Fragment]]]]] = [[] for _ in passages]
+    for route in filter(None, dict.fromkeys(routes)):  # a text in the target language has none
+        alike = [place for place, own in enumerate(routes) if own == route]
+        whole = [passage for place in alike for passage in passages[place]]
+        translations = zip(*service.translate(route, whole, options), strict=True)
+        for place in alike:
+            translated[place] = list(islice(translations, len(passages[place])))
+    rows = zip(body.texts, pages, detections, translated, strict=True)
+    return [_answer(body, *row) for row in rows]
+
+
+def _answer(
+    body: schemas.TranslateRequest,
+    text: str,
+    page: Html | None,
+    detection: schemas.Detection | None,
+    translated: Sequence[tuple[Translation, Sequence[Sequence[Fragment]]]],
+) -> dict[str, Any]:
+    """The fields of the answer to a text.
+
+    ``translated`` has of each passage its translation, and with their markup the translation and the
+    alternatives, best first; passages with fewer repeat their last. It is empty if the text stays.
+    """
+    ranks = range(max((len(ranked) for _, ranked in translated), default=0))
+    rows = [[ranked[min(rank, len(ranked) - 1)] for _, ranked in translated] for rank in ranks]
+    texts = [page.with_texts(row) if page else text_of(row[0]) for row in rows] or [text]
+    best = [translation for translation, _ in translated]
+    answer: dict[str, Any] = {"translatedText": texts[0]}
+    answer["detected"] = next((passage.detected for passage in best if passage.detected), None)
+    if detection:
+        answer["detectedLanguage"] = detection
+    if body.alternatives:
+        answer["alternatives"] = list(filter(str.strip, texts[1:]))
+    if body.confidence:
+        known = [passage.confidence for passage in best if passage.confidence is not None]
+        answer["confidence"] = round(fmean(known), 4) if known else None
+        answer["sentences"] = [
+            {"translation": sentence.text, "confidence": sentence.confidence}
+            for passage in best
+            for sentence in passage.sentences
+        ]
+        answer["words"] = [word for passage in best for word in passage.words]
+    return answer
+
+
+def _replaced_languages(
+    models: Models, body: schemas.TranslateRequest | schemas.FileRequest
+) -> tuple[Sequence[str], str]:
+    """Which languages the target replaces where a document names its own."""
+    return models.languages if body.source == "auto" else (body.source,), body.target
+
+
+@router.post("/detect", openapi_extra=schemas.body_of(schemas.DetectRequest))
+async def detect(
+    request: Request, service: SharedService
+) -> list[schemas.Detection] | list[list[schemas.Detection]]:
+    """Detect which of the server's languages a text is in, or another one; the likeliest first."""
+    body = await service.read(request, schemas.DetectRequest)
+    _check_texts(request, service, body)
+    detections = await service.answer(request, lambda: list(map(service.detect, body.texts)))
+    return detections[0] if isinstance(body.q, str) else detections
+
+
+def _check_texts(request: Request, service: Service, body: schemas.DetectRequest) -> None:
+    """Refuse too many characters or texts, blank ones included."""
+    service.check_length(request, body.texts)
+    if (num := len(body.texts)) > (most := service.limits.sentences):
+        raise Refusal(f"there are {num:,} texts; {most:,} are allowed")
+
+
+@router.post("/suggest", include_in_schema=False)
+async def suggest() -> None:
+    """Refuse, as LibreTranslate does where suggestions are not wanted."""
+    raise Refusal("Suggestions are disabled on this server.", 403)
+
+
+@router.get("/languages")
+async def languages(service: SharedService) -> list[dict[str, Any]]:
+    """List the languages, and what each can be translated to."""
+    models = service.models
+    return [
+        {
+            **_named(code),
+            "targets": [other for other in models.languages if models.find(code, other) is not None],
+        }
+        for code in models.languages
+    ]
+
+
+@router.get("/frontend/settings")
+async def settings(service: SharedService) -> dict[str, Any]:
+    """Return the settings that a web page needs; the limit of sentences is not in LibreTranslate."""
+    default, are_required = service.models.default, service.keys.are_required
+    return {
+        "charLimit": service.limits.characters,
+        "sentenceLimit": service.limits.sentences,
+        "frontendTimeout": 500,  # milliseconds to wait for further typing
+        "apiKeys": are_required,
+        "keyRequired": are_required,
+        "suggestions": False,
+        "filesTranslation": True,
+        "supportedFilesFormat": [*FORMATS, ".htm"],
+        "language": {"source": _named(default.source), "target": _named(default.target)},
+    }
+
+
+def _named(code: str) -> dict[str, str]:
+    return {"code": code, "name": language_name(code)}
+
+
+@router.post("/translate_file", openapi_extra=schemas.body_of(schemas.FileRequest, with_file=True))
+async def translate_file(request: Request, service: SharedService) -> dict[str, str]:
+    """Translate a document, of a format that /frontend/settings lists. Its layout is kept."""
+    if key := bearer_token(request):  # before the document is received
+        service.check_key(request, key)
+    with service.documents.taken(client_of(request)):
+        body, name, content = await schemas.read_upload(
+            request, schemas.FileRequest, service.limits.file_bytes
+        )
+        work = _translate_document(request, service, service.check(request, body), name, content)
+        translated, detected = await answer_in_time(request, work, service.limits.file_seconds)
+    token = request.app.state.downloads.add(translated_name(name, body.target), translated)
+    answer = {"translatedFileUrl": str(request.url_for("download_file", token=token))}
+    return answer | ({"detected": detected} if detected else {})
+
+
+async def _translate_document(
+    request: Request, service: Service, body: schemas.FileRequest, name: str, content: bytes
+) -> tuple[bytes, str | None]:
+    """The translation of a document, and its language if that is surely another one; refuses long ones."""
+    glossary = service.glossary(body.glossary)
+    replaced = _replaced_languages(service.models, body)
+    document = await service.in_document_thread(read_document, name, content, replaced)
+    texts = list(map(text_of, document.texts))
+    given, most = sum(map(len, texts)), service.limits.file_characters
+    if given > most:
+        raise Refusal(f"the document has {given:,} characters; {most:,} are allowed", 413)
+    service.count_characters(request, given)
+    if body.source == "auto":
+        whole = " ".join(texts)
+        _, route = await service.in_document_thread(service.detect_source, whole, body.target)
+    else:
+        route = service.models.route(body.source, body.target)
+    if not route:
+        return content, None
+    options = TextOptions(glossary=glossary)
+    translations, marked = await service.run(
+        request, lambda: service.translate(route, document.texts, options), is_document=True
+    )
+    content = await service.in_document_thread(document.with_texts, [best for best, *_ in marked])
+    return content, other_language(translations)
+
+
+@router.get(
+    "/download_file/{token}",
+    response_class=Response,
+    responses={200: {"content": {"application/octet-stream": {}}}, 404: {"description": "Not found"}},
+)
+async def download_file(request: Request, token: str) -> Response:
+    """Fetch a translated document."""
+    download = request.app.state.downloads.find(token)
+    if download is None:
+        raise Refusal("no such document, or no longer: they are kept for 20 minutes", 404)
+    headers = {
+        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(download.name)}",
+        "Cache-Control": "no-store",
+    }
+    return Response(download.content, media_type="application/octet-stream", headers=headers)
+
+
+class Download(NamedTuple):
+    """A translated document, and when it was, by ``time.monotonic``."""
+
+    name: str
+    content: bytes
+    time: float
+
+
+class Downloads:
+    """Translated documents in memory, by secret tokens; the oldest make room for new ones."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Download] = {}
+
+    def add(self, name: str, content: bytes) -> str:
+        """Keep a document; returns its token."""
+        token = secrets.token_urlsafe(32)
+        self._kept[token] = Download(name, content, time.monotonic())
+        self._expire()
+        return token
+
+    def find(self, token: str) -> Download | None:
+        """The document of a token; None if it is unknown or expired."""
+        self._expire()
+        return self._kept.get(token)
+
+    def _expire(self) -> None:
+        """Drop expired documents, and the oldest while there are too many bytes; the newest stays."""
+        oldest = time.monotonic() - DOWNLOAD_SECONDS
+        num_bytes = sum(len(kept.content) for kept in self._kept.values())
+        for token, kept in list(self._kept.items()):
+            if kept.time >= oldest and (num_bytes <= MAX_DOWNLOAD_BYTES or len(self._kept) == 1):
+                break
+            num_bytes -= len(kept.content)
+            del self._kept[token]
