@@ -22,8 +22,8 @@ MAX_TAGS = 50_000
 _YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _TAG = r"</?(?:[A-Za-z][^<>]*|\d+ ?/?)>"
-_IDENTIFIER = re.compile(r":\w+|\w+(?:\.\w+)+|\d\w*")
-"""One word that a program reads, such as the name of a symbol, a key or a size, and no kept part."""
+_IDENTIFIER = re.compile(r"[\w.:/@+-]*(?:\w[.:]\w|\d)[\w.:/@+-]*|[/:.]\S+")
+"""One word that a program reads, such as a version, a key, a path or a size, and no kept part."""
 _MOST_OF_CODE = 500
 """Characters; of longer strings only the choices among texts are looked for."""
 _MESSAGE_FORMAT = re.compile(r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,")

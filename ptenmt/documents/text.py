@@ -22,8 +22,6 @@ _DASH = re.compile(
     rf"^ \s* (?: (?: {_TAG} ) \s* )* (?: [-–—]+ \s* (?: {_SPEAKER} )? | {_SPEAKER} )", re.VERBOSE
 )
 """What starts each speaker's lines in a dialogue: a dash, or a name in capitals, or both; it stays."""
-_SOUND = re.compile(r"\s*(?:\[[^\[\]]+\]|\([^()]+\))\s*")
-"""A line that describes a sound."""
 _KEPT = re.compile(rf"( {_DASH.pattern} | {_TAG} )", re.VERBOSE)
 _LINE_END = re.compile(rf"[\r\n\v\f\x85\u2028\u2029]|{LINE_BREAK.pattern}", re.IGNORECASE)
 _SUBTITLE_END = re.compile(rf"\r\n|\r|\n|\\N|{LINE_BREAK.pattern}|(?=<v\b)", re.IGNORECASE)
@@ -144,18 +142,15 @@ def _turns(source: str, begin: int, end: int) -> Iterator[tuple[int, int, _Turn]
     """
     turns: list[list[tuple[int, int]]] = []
     is_dialogue = False
-    is_after_sound: re.Match[str] | None = None
     for line in _lines(source, _SUBTITLE_END, begin, end):
         text = source[slice(*line)]
         dash = _DASH.match(text)
         if dash and not is_dialogue:
             first = text[dash.end() : dash.end() + 1]
             is_dialogue = not turns or not (first.islower() or first.isdigit())
-        is_sound = _SOUND.fullmatch(text)
         is_voice = text[:2].lower() == "<v"
-        if not turns or (is_dialogue and dash) or is_voice or is_sound or is_after_sound:
+        if not turns or is_voice or (is_dialogue and dash):
             turns.append([])
-        is_after_sound = is_sound
         turns[-1].append(line)
     for turn in turns:
         line_end = source[turn[0][1] : turn[1][0]] if len(turn) > 1 else ""

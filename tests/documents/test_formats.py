@@ -383,7 +383,7 @@ def test_an_empty_entry_of_gettext_that_is_fuzzy_stays() -> None:
     [
         "https://a.pt/b %s",
         "snake_case",
-        ":day",
+        *(":day", "apps/v1", "/tmp", "no-new:true"),
         "a.b.c",
         "{nome}: %d",
         "10px",

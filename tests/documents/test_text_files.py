@@ -128,7 +128,6 @@ def test_numbers_and_blank_lines_between_subtitles_may_be_missing(source: str, t
             "[PORTA BATE]\nRUI: OLÁ.\nANA: BEM,\nE TU?",
         ),
         ("- RUI: Olá.\n- Bem.", ["Olá.", "Bem."], "- RUI: OLÁ.\n- BEM."),
-        ("(riso)\nUm\ndois.", ["(riso)", "Um dois."], "(RISO)\nUM\nDOIS."),
         ("{- Um\n- dois.\n", ["{- Um - dois."], "(- UM -\nDOIS."),  # no tag before the dash
     ],
 )
