@@ -200,6 +200,7 @@ def test_what_cannot_be_served_is_said(ptenmt, random_run: Path, tmp_path: Path)
         "model.layers=2: only the section decoding"
         in ptenmt(*serve, "--set", "model.layers=2", code=1).stderr
     )
+    assert "--allowed-host a*b: " in ptenmt(*serve, "--port", "0", "--allowed-host", "a*b", code=1).stderr
     assert "--add-key needs --keys FILE" in ptenmt("serve", "--add-key", "x", code=1).stderr
     sampled = ("--set", "decoding.beam_size=1", "--set", "decoding.top_k=5")
     assert "this run samples" in ptenmt(*serve, *sampled, code=1).stderr
