@@ -346,7 +346,7 @@ def _language(element: Node) -> str:
 
 def _names(element: Node) -> Sequence[str]:
     """The attributes of an element that have a text."""
-    if element.tag.endswith(("}docPr", "}cNvPr")):  # a picture in an office file
+    if element.tag.rpartition("}")[2] in ("docPr", "cNvPr"):  # a picture in an office file
         return ("descr",)
     if element.tag == "meta":
         name = element.get("name") or element.get("property") or ""
