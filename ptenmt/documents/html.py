@@ -74,125 +74,6 @@ _SPACES = re.compile(f"[{_WHITE}]+")
 SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 
 
-class Html:
-    """A page, or a fragment of one.
-
-    Args:
-        source: The HTML.
-        languages: In ``lang`` the first ones are replaced by the second, the language of the translation.
-        is_xhtml: Whether it is XML, with the elements of HTML.
-        roles: Of other XML, the function for the role of each node; see ``_roles``.
-
-    Raises:
-        DocumentError: It has too many tags, attributes or texts, is nested too deeply, or is XML that is not
-            well-formed.
-    """
-
-    def __init__(
-        self,
-        source: str,
-        languages: tuple[Collection[str], str] | None = None,
-        *,
-        is_xhtml: bool = False,
-        roles: Callable[[Node], dict[Node, str]] | None = None,
-    ) -> None:
-        check_tags(source.count("<"), MAX_TAGS)
-        is_xml = is_xhtml or roles is not None
-        self._codes: list[str] = []
-        self._breaks: list[str] = []
-        if not is_xml:
-            source = xml_characters(source)
-            for end, code in _CODE.items():
-                source = self._without_code(source, source.rfind(end) + len(end), code)
-            if unfinished := _UNFINISHED_CODE.search(source):
-                source = source[: unfinished.start()] + f"<!--{self._named(unfinished)}-->"
-            self._breaks = LINE_BREAK.findall(source)
-            source = LINE_BREAK.sub("<br>", source)
-        self._is_xhtml = is_xhtml
-        begin = 0
-        while part := _PROLOG.match(source, begin):
-            begin = part.end()
-        self._prolog, source = source[:begin], source[begin:]
-        is_page = "<!doctype" in self._prolog.lower() or _BEGIN_OF_PAGE.match(source) is not None
-        self._is_page = is_page and not is_xml
-        self._method = "xml" if is_xml else "html"
-        if is_xml:
-            self.root = _parsed_xml(source)
-        else:
-            self.root = _parsed(source if self._is_page else f"<html><body>{source}")
-        for node in self.root.iter(f"{_XHTML}*") if is_xhtml else ():
-            node.tag = node.tag.removeprefix(_XHTML)
-        translated = {} if roles else _translated(self.root, languages)
-        role_of = roles(self.root) if roles else _roles(self.root, translated)
-        units = tree_units(self.root, role_of, _HtmlUnit)
-        self._units = [unit for unit in units if is_translated(text_of(unit.spans))]
-        self._attributes = [
-            (element, name)
-            for element in translated
-            for name in _names(element)
-            if is_prose(_CODE_NAME.sub("", element.get(name, "")))
-        ]
-        self.texts = [unit.spans for unit in self._units]
-        self.texts += [[(element.get(name), ())] for element, name in self._attributes]
-        limited(line for text in map(text_of, self.texts) for line in text.split("\n") if is_translated(line))
-        if languages:
-            self._name_language(translated, *languages)
-
-    def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> str:
-        """The HTML with other texts, one for each of ``texts``."""
-        remaining = iter(texts)
-        for unit in self._units:
-            unit.fill(next(remaining))
-        for element, name in self._attributes:
-            element.set(name, xml_characters(text_of(next(remaining))))
-        if self._is_page:
-            return self._as_typed(self._prolog + self._written(self.root))
-        body = self.root[0]
-        start = self._prolog + escape(body.text or "", quote=False)
-        return self._as_typed(start + "".join(map(self._written, body)))
-
-    def _without_code(self, source: str, end: int, code: str) -> str:
-        """The HTML up to ``end`` with a comment in place of each piece of code, or, within a tag, a name."""
-        pattern = re.compile(f"(?P<code>{code})|{_NO_COMMENTS.format(code)}", re.DOTALL)
-
-        def named(found: re.Match[str]) -> str:
-            if found["code"]:
-                return f"<!--{self._named(found)}-->"
-            return re.sub(code, self._named, found[0], flags=re.DOTALL)
-
-        return pattern.sub(named, source[:end]) + source[end:]
-
-    def _named(self, code: re.Match[str]) -> str:
-        self._codes.append(code[0])
-        return f"ptenmtcode{len(self._codes) - 1}q"
-
-    def _as_typed(self, written: str) -> str:
-        """The HTML with the source's code and its notation of line breaks."""
-        breaks = iter(self._breaks)
-        if len(LINE_BREAK.findall(written)) == len(self._breaks):
-            written = LINE_BREAK.sub(lambda _: next(breaks), written)
-        return _CODE_NAME.sub(
-            lambda name: self._codes[int(name[1])] if int(name[1]) < len(self._codes) else name[0], written
-        )
-
-    def _name_language(self, translated: Iterable[Node], sources: Collection[str], target: str) -> None:
-        """Replace the language that the page, or an element of it, names."""
-        if self._is_page:
-            self.root.set("lang", target)
-        for element in translated:
-            for name in _LANGUAGES:
-                if element.get(name, "").lower().split("-")[0] in sources:
-                    element.set(name, target)
-
-    def _written(self, tree: Any) -> str:
-        if self._method == "xml":
-            for node in tree.iter("*"):
-                if self._is_xhtml and node.tag[0] != "{":
-                    node.tag = _XHTML + node.tag
-        written = str(etree.tostring(tree, method=self._method, encoding="unicode"))
-        return written.replace("<wbr></wbr>", "<wbr>")
-
-
 class _HtmlUnit(TreeUnit):
     """Text and inline elements between two blocks of HTML, or of XML with the same roles; see ``_roles``."""
 
@@ -266,6 +147,130 @@ class _HtmlUnit(TreeUnit):
             last.tail = (last.tail or "") + text
 
 
+class Html:
+    """A page, or a fragment of one.
+
+    Args:
+        source: The HTML.
+        languages: In ``lang`` the first ones are replaced by the second, the language of the translation.
+        is_xhtml: Whether it is XML, with the elements of HTML.
+        roles: Of other XML, the function for the role of each node; see ``_roles``.
+        unit_type: The class of its texts, which knows the roles.
+        max_tags: How many characters may begin a tag.
+
+    Raises:
+        DocumentError: It has too many tags, attributes or texts, is nested too deeply, or is XML that is not
+            well-formed.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        languages: tuple[Collection[str], str] | None = None,
+        *,
+        is_xhtml: bool = False,
+        roles: Callable[[Node], dict[Node, str]] | None = None,
+        unit_type: type[TreeUnit] = _HtmlUnit,
+        max_tags: int = MAX_TAGS,
+    ) -> None:
+        check_tags(source.count("<"), max_tags)
+        is_xml = is_xhtml or roles is not None
+        self._codes: list[str] = []
+        self._breaks: list[str] = []
+        if not is_xml:
+            source = xml_characters(source)
+            for end, code in _CODE.items():
+                source = self._without_code(source, source.rfind(end) + len(end), code)
+            if unfinished := _UNFINISHED_CODE.search(source):
+                source = source[: unfinished.start()] + f"<!--{self._named(unfinished)}-->"
+            self._breaks = LINE_BREAK.findall(source)
+            source = LINE_BREAK.sub("<br>", source)
+        self._is_xhtml = is_xhtml
+        begin = 0
+        while part := _PROLOG.match(source, begin):
+            begin = part.end()
+        self._prolog, source = source[:begin], source[begin:]
+        is_page = "<!doctype" in self._prolog.lower() or _BEGIN_OF_PAGE.match(source) is not None
+        self._is_page = is_page and not is_xml
+        self._method = "xml" if is_xml else "html"
+        if is_xml:
+            self.root = _parsed_xml(source)
+        else:
+            self.root = _parsed(source if self._is_page else f"<html><body>{source}")
+        for node in self.root.iter(f"{_XHTML}*") if is_xhtml else ():
+            node.tag = node.tag.removeprefix(_XHTML)
+        pictures = dict.fromkeys(self.root.iter("{*}docPr", "{*}cNvPr"))
+        translated = pictures if roles else _translated(self.root, languages)
+        role_of = roles(self.root) if roles else _roles(self.root, translated)
+        units = tree_units(self.root, role_of, unit_type)
+        self._units = [unit for unit in units if is_translated(text_of(unit.spans))]
+        self._attributes = [
+            (element, name)
+            for element in translated
+            for name in _names(element)
+            if is_prose(_CODE_NAME.sub("", element.get(name, "")))
+        ]
+        self.texts = [unit.spans for unit in self._units]
+        self.texts += [[(element.get(name), ())] for element, name in self._attributes]
+        limited(line for text in map(text_of, self.texts) for line in text.split("\n") if is_translated(line))
+        if languages:
+            self._name_language(translated, *languages)
+
+    def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> str:
+        """The HTML with other texts, one for each of ``texts``."""
+        remaining = iter(texts)
+        for unit in self._units:
+            unit.fill(next(remaining))
+        for element, name in self._attributes:
+            element.set(name, xml_characters(text_of(next(remaining))))
+        if self._is_page:
+            return self._as_typed(self._prolog + self._written(self.root))
+        body = self.root[0]
+        start = self._prolog + escape(body.text or "", quote=False)
+        return self._as_typed(start + "".join(map(self._written, body)))
+
+    def _without_code(self, source: str, end: int, code: str) -> str:
+        """The HTML up to ``end`` with a comment in place of each piece of code, or, within a tag, a name."""
+        pattern = re.compile(f"(?P<code>{code})|{_NO_COMMENTS.format(code)}", re.DOTALL)
+
+        def named(found: re.Match[str]) -> str:
+            if found["code"]:
+                return f"<!--{self._named(found)}-->"
+            return re.sub(code, self._named, found[0], flags=re.DOTALL)
+
+        return pattern.sub(named, source[:end]) + source[end:]
+
+    def _named(self, code: re.Match[str]) -> str:
+        self._codes.append(code[0])
+        return f"ptenmtcode{len(self._codes) - 1}q"
+
+    def _as_typed(self, written: str) -> str:
+        """The HTML with the source's code and its notation of line breaks."""
+        breaks = iter(self._breaks)
+        if len(LINE_BREAK.findall(written)) == len(self._breaks):
+            written = LINE_BREAK.sub(lambda _: next(breaks), written)
+        return _CODE_NAME.sub(
+            lambda name: self._codes[int(name[1])] if int(name[1]) < len(self._codes) else name[0], written
+        )
+
+    def _name_language(self, translated: Iterable[Node], sources: Collection[str], target: str) -> None:
+        """Replace the language that the page, or an element of it, names."""
+        if self._is_page:
+            self.root.set("lang", target)
+        for element in translated:
+            for name in _LANGUAGES:
+                if element.get(name, "").lower().split("-")[0] in sources:
+                    element.set(name, target)
+
+    def _written(self, tree: Any) -> str:
+        if self._method == "xml":
+            for node in tree.iter("*"):
+                if self._is_xhtml and node.tag[0] != "{":
+                    node.tag = _XHTML + node.tag
+        written = str(etree.tostring(tree, method=self._method, encoding="unicode"))
+        return written.replace("<wbr></wbr>", "<wbr>")
+
+
 def _parsed(source: str) -> Node:
     content = _END_OF_BODY.sub("", source).encode()
     etree.fromstring(content, etree.HTMLParser(encoding="utf-8", target=_Bounds()))
@@ -286,17 +291,13 @@ def _parsed_xml(source: str) -> Node:
     """XML in two elements, as a fragment of HTML is."""
     content = _NO_XML.sub(lambda sign: escape(unescape(sign[0])), xml_characters(source))
     content = f"<xml><xml>{content}</xml></xml>"
-    check_bounds(content.encode())
+    bounded = etree.XMLParser(resolve_entities=False, recover=True, target=_Bounds())
+    etree.fromstring(content.encode(), bounded)
     parser = etree.XMLParser(resolve_entities=False, recover=True)
     root = etree.fromstring(content, parser)
     if errors := parser.error_log.filter_from_fatals():  # others are of namespaces that are not declared
         raise DocumentError(f"the XML is not well-formed: {errors[0].message.strip()}")
     return root
-
-
-def check_bounds(xml: bytes) -> None:
-    """Refuse XML, well-formed or not, whose elements have too many attributes or namespaces."""
-    etree.fromstring(xml, etree.XMLParser(resolve_entities=False, recover=True, target=_Bounds()))
 
 
 class _Bounds:
@@ -345,6 +346,8 @@ def _language(element: Node) -> str:
 
 def _names(element: Node) -> Sequence[str]:
     """The attributes of an element that have a text."""
+    if element.tag.rpartition("}")[2] in ("docPr", "cNvPr"):  # a picture in an office file
+        return ("descr",)
     if element.tag == "meta":
         name = element.get("name") or element.get("property") or ""
         return ("content",) if name.lower() in _DESCRIPTIONS else ()

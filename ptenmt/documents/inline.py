@@ -304,6 +304,9 @@ class TreeUnit(ABC):
         roles: Of all elements; see ``tree_units``.
     """
 
+    num_copied = 0
+    """How many elements of formatting its translation may copy."""
+
     def __init__(self, element: Node, place: str, nodes: list[Node], roles: Mapping[Node, str]) -> None:
         self._element, self._place, self._nodes, self._roles = element, place, nodes, roles
         self._before = self._after = ""

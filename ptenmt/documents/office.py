@@ -19,7 +19,7 @@ from urllib.parse import unquote
 
 from lxml import etree
 
-from ptenmt.documents.html import SPACE, Html, check_bounds
+from ptenmt.documents.html import SPACE, Html
 from ptenmt.documents.inline import (
     CONTAINER,
     Node,
@@ -27,14 +27,11 @@ from ptenmt.documents.inline import (
     TreeUnit,
     check_tags,
     is_prose,
-    is_translated,
     limited,
-    tree_units,
-    xml_characters,
 )
 from ptenmt.documents.text import Parsed
 from ptenmt.errors import DocumentError
-from ptenmt.translation.markup import Fragment, text_of
+from ptenmt.translation.markup import Fragment
 
 MAX_FILES = 2_000
 MAX_BYTES = 50_000_000
@@ -45,7 +42,6 @@ MAX_TAGS = 500_000
 
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """The compression methods of OPC, OpenDocument and EPUB; zipfile unpacks others without a bound."""
-_DECLARATION = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 
 
 class ZippedDocument:
@@ -89,8 +85,6 @@ def unpacked(content: bytes, kind: str) -> dict[str, bytes]:
     if sum(map(len, xml)) > MAX_XML_BYTES:
         raise _too_large()
     check_tags(sum(content.count(b"<") for content in xml), MAX_TAGS)
-    for markup in xml:
-        check_bounds(markup)
     return files
 
 
@@ -170,13 +164,11 @@ _Formatting = tuple[tuple[Any, ...], ...]
 def office_document(content: bytes, kind: Literal["a Word document", "a presentation"]) -> ZippedDocument:
     """Read a Word document or a presentation: its text, headers, footers, notes, comments, slides, charts."""
     files = unpacked(content, kind)
-    types = _parsed(files.get(_TYPES, b""), kind)
-    of_names = {
-        node.get("PartName", "").lower(): node.get("ContentType", "") for node in types.iter("{*}Override")
-    }
-    of_suffixes = {
-        node.get("Extension", "").lower(): node.get("ContentType", "") for node in types.iter("{*}Default")
-    }
+    types = Html(decoded(files, _TYPES, kind), roles=_epub_roles).root
+    of_names, of_suffixes = (
+        {node.get(key, "").lower(): node.get("ContentType", "") for node in types.iter(f"{{*}}{name}")}
+        for name, key in (("Override", "PartName"), ("Default", "Extension"))
+    )
     type_of = {
         name: of_names.get(f"/{name.lower()}") or of_suffixes.get(name.lower().rpartition(".")[2], "")
         for name in files
@@ -185,42 +177,7 @@ def office_document(content: bytes, kind: Literal["a Word document", "a presenta
     if not any(found.endswith(f"{_MAIN_PARTS[kind]}.main+xml") for found in type_of.values()):
         raise unreadable(kind)
     translated = [name for name, found in type_of.items() if _TRANSLATED.fullmatch(found)]
-    return ZippedDocument(files, {name: _OfficePart(_parsed(files[name], kind)) for name in translated})
-
-
-def _parsed(xml: bytes, kind: str) -> Node:
-    try:
-        root = etree.fromstring(xml, etree.XMLParser(resolve_entities=False))
-    except etree.XMLSyntaxError as error:
-        raise unreadable(kind) from error
-    if root.getroottree().docinfo.doctype:
-        raise DocumentError("the document is damaged: it declares a document type")
-    return root
-
-
-class _OfficePart:
-    """A part of a Word document or a presentation: its paragraphs, then the descriptions of its pictures."""
-
-    def __init__(self, root: Node) -> None:
-        etree.strip_tags(root, etree.Comment, etree.ProcessingInstruction)  # they split texts
-        self._root = root
-        self._units = limited(
-            unit for unit in tree_units(root, _roles(root), _RunUnit) if is_translated(text_of(unit.spans))
-        )
-        check_tags(sum(unit.num_copied for unit in self._units), MAX_TAGS)
-        pictures = root.iter("{*}docPr", "{*}cNvPr")
-        self._described = [node for node in pictures if is_prose(node.get("descr", ""))]
-        self.texts = [unit.spans for unit in self._units]
-        self.texts += [[(node.get("descr"), ())] for node in self._described]
-
-    def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> str:
-        """The XML with other texts, one for each of ``texts``."""
-        for unit, spans in zip(self._units, texts, strict=False):
-            unit.fill(spans)
-        for node, spans in zip(self._described, texts[len(self._units) :], strict=True):
-            node.set("descr", xml_characters(text_of(spans)))
-        etree.strip_tags(self._root, _FIELD)
-        return _DECLARATION + str(etree.tostring(self._root, encoding="unicode"))
+    return ZippedDocument(files, {name: _OfficePart(decoded(files, name, kind)) for name in translated})
 
 
 class _RunUnit(TreeUnit):
@@ -310,12 +267,25 @@ class _RunUnit(TreeUnit):
             written.set(SPACE, "preserve")
 
 
+class _OfficePart(Html):
+    """A part of a Word document or a presentation: its paragraphs, then the descriptions of its pictures."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(source, roles=_roles, unit_type=_RunUnit, max_tags=MAX_TAGS)
+        check_tags(sum(unit.num_copied for unit in self._units), MAX_TAGS)
+
+    def _written(self, tree: Node) -> str:
+        etree.strip_tags(tree, _FIELD)
+        return super()._written(tree)
+
+
 def _roles(root: Node) -> dict[Node, str]:
     """The role of runs, and of what stands beside them.
 
     ``text``; ``wrapper``: has inline elements; ``point``: stands between words; ``placeholder``: is not
     translated; ``dropped``: has no effect; ``block``, like all others: separates texts.
     """
+    etree.strip_tags(root, etree.Comment, etree.ProcessingInstruction)  # they split texts
     roles: dict[Node, str] = {}
     _divide_runs(root)
     _wrap_fields(root)
