@@ -308,9 +308,7 @@ def evaluate(
         scores=scores,
         baseline=None if baseline is None else str(baseline),
         differences=differences,
-        error_analysis=analyse_errors(
-            sentences, Scorer("detokenized", test_set.references, LENGTH_METRICS), output.texts
-        ),
+        error_analysis=analyse_errors(sentences, scorer, output.texts),
         sentences=sentences,
         test_set=test_set,
         output=output,
