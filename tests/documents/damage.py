@@ -13,6 +13,9 @@ from collections.abc import Callable
 from document_texts import packed, read, upper_case
 from lxml import etree
 from test_formats import JSON, KEPT_IN_MARKDOWN, MARKDOWN, PO, VTT, XLIFF, YAML
+from test_text_files import SRT
+from test_word import DOCUMENT, FILES, NOTE, SUPERSCRIPT, field, link, run
+from test_zipped import EPUB, ODT
 
 from ptenmt.errors import DocumentError
 
@@ -20,39 +23,14 @@ MOST_MEMORY = 1_000_000_000
 MOST_SECONDS = 120
 """Of all of them together, which take a few."""
 _W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-_KIND = "application/vnd.openxmlformats-officedocument.wordprocessingml"
 _BOX = "<w:txbxContent><w:p><w:r><w:t>uma caixa</w:t></w:r></w:p></w:txbxContent>"
-
-
-def _relationship(kind: str, target: str) -> str:
-    base = "http://schemas.openxmlformats.org"
-    return f"""<Relationships xmlns="{base}/package/2006/relationships"><Relationship Id="rId1"
-Type="{base}/officeDocument/2006/relationships/{kind}" Target="{target}"/></Relationships>"""
-
-
-_WORD = {
-    "[Content_Types].xml": f"""<?xml version="1.0" encoding="UTF-8"?>
-<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">
-<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>
-<Override PartName="/word/document.xml" ContentType="{_KIND}.document.main+xml"/>
-<Override PartName="/word/comments.xml" ContentType="{_KIND}.comments+xml"/></Types>""",
-    "_rels/.rels": _relationship("officeDocument", "word/document.xml"),
-    "word/_rels/document.xml.rels": _relationship("comments", "comments.xml"),
-    "word/document.xml": f"""<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
-<w:document xmlns:w="{_W}" xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006">
-<w:body>
-<w:p><w:pPr><w:pStyle w:val="Title"/><w:rPr><w:b/></w:rPr></w:pPr><w:r><w:t>o meu gato</w:t></w:r></w:p>
-<w:p><w:r><w:rPr><w:rFonts w:ascii="Arial" w:hAnsi="Arial"/><w:lang w:val="pt-PT"/></w:rPr>
-<w:t xml:space="preserve">bebe </w:t></w:r><w:proofErr w:type="spellStart"/><w:hyperlink w:anchor="a">
-<w:r><w:rPr><w:u w:val="single"/></w:rPr><w:t>leite</w:t><w:br/><w:t>quente</w:t></w:r></w:hyperlink>
-<w:commentRangeStart w:id="0"/><w:r><w:t>&#233; &amp; n&#xE3;o</w:t></w:r><w:commentRangeEnd w:id="0"/></w:p>
-<w:tbl><w:tr><w:tc><w:p><w:r><w:t>um</w:t></w:r></w:p></w:tc><w:tc><w:p/></w:tc></w:tr></w:tbl>
-<w:p><w:r><mc:AlternateContent><mc:Choice Requires="wps">{_BOX}</mc:Choice>
-<mc:Fallback><w:pict>{_BOX}</w:pict></mc:Fallback></mc:AlternateContent></w:r><!-- c --><?x y?>
-<w:r><w:instrText>PAGE</w:instrText></w:r></w:p>
+_WORD = FILES | {
+    "word/document.xml": f"""<w:document xmlns:w="{_W}"
+xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"><w:body>{DOCUMENT}
+<w:p>{run("a", SUPERSCRIPT)}{link("leite")}<w:commentRangeStart w:id="0"/>{run("é &amp; não")}
+<w:commentRangeEnd w:id="0"/>{NOTE}{field("PAGE", "7")}<w:r><mc:AlternateContent><mc:Choice>{_BOX}</mc:Choice>
+<mc:Fallback><w:pict>{_BOX}</w:pict></mc:Fallback></mc:AlternateContent></w:r><!-- c --><?x y?></w:p>
 </w:body></w:document>""",
-    "word/comments.xml": f'<w:comments xmlns:w="{_W}"><w:p><w:r><w:t>a</w:t></w:r></w:p></w:comments>',
-    "word/media/image1.png": "\x89PNG" + "pixel" * 20,
 }
 _PAGE = """<!doctype html><html lang=pt><head><title>O gato</title><style>p > a { color: red }</style>
 <script>if (a < b) { document.write("<!--<script>x</script>-->") }</script></head><body class='a b'>
@@ -60,36 +38,6 @@ _PAGE = """<!doctype html><html lang=pt><head><title>O gato</title><style>p > a 
 <img src=a.png alt="x" /><ul><li>um<li>dois</ul><table><tr><td>a<td>b<tr><td>c</table><pre>x  y</pre>
 <select><option>sim<option>não</select><svg><path d="M0"/><text>s</text></svg><textarea>t</textarea>
 </body></html>
-"""
-_ODT = {
-    "content.xml": """<o:document-content xmlns:o="urn:oasis:names:tc:opendocument:xmlns:office:1.0"
-xmlns:t="urn:oasis:names:tc:opendocument:xmlns:text:1.0"><o:body><o:text><t:h>o meu gato</t:h><t:p>bebe
-<t:span t:style-name="T1">leite<t:tab/></t:span> <t:a>hoje</t:a><t:note><t:note-citation>1</t:note-citation>
-<t:note-body><t:p>uma nota</t:p></t:note-body></t:note> <t:s/><t:date>7</t:date></t:p><t:p/></o:text></o:body>
-</o:document-content>""",
-}
-_EPUB = {
-    "META-INF/container.xml": '<container><rootfiles><rootfile full-path="a.opf"/></rootfiles></container>',
-    "a.opf": """<package xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>o livro</dc:title>
-<manifest><item href="a.xhtml" media-type="application/xhtml+xml"/></manifest></package>""",
-    "a.xhtml": """<?xml version="1.0"?><!DOCTYPE html><html xmlns="http://www.w3.org/1999/xhtml"><head>
-<title>um</title></head><body><p id="a">o gato&nbsp;<b>bebe</b> <a href="b">leite</a><br/>hoje
-<img src="a.png" alt="foto"/></p><svg xmlns="http://www.w3.org/2000/svg"><text>a</text></svg></body></html>""",
-}
-_SUBTITLES = """1
-00:00:01,000 --> 00:00:02,500
-o gato bebe
-leite
-
-2
-00:00:03,000 --> 00:00:04,000 X1:40
-<i>a mãe</i> não tem
-<font color="#ff0000">tempo nenhum</font>
-
-3
-00:00:05,000 --> 00:00:06,000
-{\\an8}- olá !
-- tudo bem ?
 """
 
 
@@ -125,9 +73,9 @@ def _disturbed(content: bytes, chance: random.Random) -> bytes:
     return etree.tostring(root)
 
 
-def _damaged_archive(chance: random.Random, files: dict[str, str], names: tuple[str, ...]) -> bytes:
+def _damaged_archive(chance: random.Random, files: dict[str, str | bytes], names: tuple[str, ...]) -> bytes:
     """One whose zip is damaged, or one of the named files in it."""
-    parts = {name: text.encode() for name, text in files.items()}
+    parts = {name: text.encode() if isinstance(text, str) else text for name, text in files.items()}
     if chance.random() < 0.3:
         return _damaged(packed(parts), chance)
     name = chance.choice(names)
@@ -135,13 +83,13 @@ def _damaged_archive(chance: random.Random, files: dict[str, str], names: tuple[
     return packed(parts | {name: damage(parts[name].replace(b"&nbsp;", b"&#160;"), chance)})
 
 
-_DAMAGED_IN_WORD = ("[Content_Types].xml", "_rels/.rels", "word/document.xml", "word/document.xml")
+_DAMAGED_IN_WORD = ("[Content_Types].xml", "word/document.xml", "word/document.xml")
 MAKERS: dict[str, Callable[[random.Random], bytes]] = {
     ".docx": lambda chance: _damaged_archive(chance, _WORD, _DAMAGED_IN_WORD),
-    ".epub": lambda chance: _damaged_archive(chance, _EPUB, tuple(_EPUB)),
-    ".odt": lambda chance: _damaged_archive(chance, _ODT, tuple(_ODT)),
+    ".epub": lambda chance: _damaged_archive(chance, EPUB, tuple(sorted(EPUB.keys() - {"mimetype"}))),
+    ".odt": lambda chance: _damaged_archive(chance, ODT, ("content.xml", "styles.xml")),
     ".html": lambda chance: _damaged(_PAGE.encode(), chance),
-    ".srt": lambda chance: _damaged(_SUBTITLES.encode(), chance),
+    ".srt": lambda chance: _damaged(SRT.encode(), chance),
     ".md": lambda chance: _damaged((KEPT_IN_MARKDOWN + MARKDOWN).encode(), chance),
     ".vtt": lambda chance: _damaged(VTT.encode(), chance),
     ".po": lambda chance: _damaged(PO.encode(), chance),

@@ -33,14 +33,17 @@ KINDS = (
 )
 
 
+FILES: dict[str, str | bytes] = {
+    "[Content_Types].xml": KINDS,
+    "word/document.xml": f'<?xml version="1.0"?><w:document {W}><w:body>{DOCUMENT}</w:body></w:document>',
+    "word/footer1.xml": f"<w:ftr {W}><w:p><w:r><w:t>fim</w:t></w:r></w:p></w:ftr>",
+    "word/media/image1.png": b"\x89PNG gato",
+}
+
+
 def word_document(body: str = DOCUMENT, **others: str | bytes) -> bytes:
-    files = {
-        "[Content_Types].xml": KINDS,
-        "word/document.xml": f'<?xml version="1.0"?><w:document {W}><w:body>{body}</w:body></w:document>',
-        "word/footer1.xml": f"<w:ftr {W}><w:p><w:r><w:t>fim</w:t></w:r></w:p></w:ftr>",
-        "word/media/image1.png": b"\x89PNG gato",
-    }
-    return packed(files | others, 0)
+    document = str(FILES["word/document.xml"]).replace(DOCUMENT, body)
+    return packed(FILES | {"word/document.xml": document} | others, 0)
 
 
 def paragraph(content: str) -> bytes:
