@@ -120,20 +120,6 @@ def test_a_file_beside_the_config_is_found_if_the_working_folder_has_none(write)
     assert load_config(file).data.path == str(here / "own.tsv")
 
 
-def test_every_file_of_the_data_is_found_beside_the_config(write) -> None:
-    file = write(
-        "data: {train: [{path: own.tsv}], validation: [{source: own.pt, target: own.en}], source: files}\n",
-        "elsewhere/my.yaml",
-    )
-    names = ("own.tsv", "own.pt", "own.en", "files")
-    for name in names:
-        (file.parent / name).write_text("a\tb\n", encoding="utf-8")
-    data = load_config(file).data
-    found = (data.train[0].path, data.validation[0].source, data.validation[0].target)
-    assert found == tuple(str(file.parent / name) for name in names[:3])
-    assert data.source == "files", "which is no file"
-
-
 def test_overrides(write) -> None:
     file = write("model:\n  d_model: 64\n  num_heads: 4\ndecoding:\n  max_length: 40\ndata: {path: a.tsv}\n")
     overrides = [

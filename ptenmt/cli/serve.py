@@ -16,7 +16,6 @@ Args:
     url_prefix: The path of this server in URLs behind a proxy, such as /pt.
 """
 
-import importlib.util
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -29,18 +28,8 @@ from ptenmt.cli.console import Screen, model_label, standard_output
 from ptenmt.errors import ConfigError, PtenmtError
 from ptenmt.processes import available_cores
 from ptenmt.runs.trained_model import TrainedModel
-from ptenmt.server.limits import Keys, Limits, add_key as make_key
 from ptenmt.translation.glossary import Glossary
 
-_PACKAGES = (
-    "fastapi",
-    "uvicorn",
-    "h11",
-    "python_multipart",
-    "prometheus_client",
-    "lxml",
-    "markdown_it",
-)
 _access = partial(typer.Option, rich_help_panel="Address and access")
 
 
@@ -75,14 +64,22 @@ def serve(
 
     Example: ptenmt serve --keys keys.txt --add-key alice
     """
+    try:
+        from ptenmt.server.limits import Keys, Limits, add_key as make_key
+        from ptenmt.server.models import Models, direction_of_run
+        from ptenmt.server.process import log_to_stderr, serve as run_server
+        from ptenmt.server.service import Service
+    except ModuleNotFoundError as error:
+        raise PtenmtError(
+            f"{error.name}, which serving needs, is not installed",
+            "in a clone of ptenmt: pip install '.[serve]'",
+        ) from error
     if add_key is not None:
-        _print_new_key(keys, add_key)
+        if keys is None:
+            raise ConfigError("--add-key needs --keys FILE")
+        with standard_output() as stream:
+            stream.write(make_key(keys, add_key) + "\n")
         return
-    _check_packages()
-    from ptenmt.server.models import Models, direction_of_run
-    from ptenmt.server.process import log_to_stderr, serve as run_server
-    from ptenmt.server.service import Service
-
     log_to_stderr(is_verbose=screen.verbose)
     limits = Limits.parse(limit or ())
     names: list[str | None] = [*runs] if runs else [None]
@@ -117,23 +114,6 @@ def serve(
         on_warning=screen.warn_loudly,
     )
     screen.say("stopped")
-
-
-def _print_new_key(keys: Path | None, name: str) -> None:
-    if keys is None:
-        raise ConfigError("--add-key needs --keys FILE")
-    with standard_output() as stream:
-        stream.write(make_key(keys, name) + "\n")
-
-
-def _check_packages() -> None:
-    """Refuse an installation that lacks packages."""
-    for package in _PACKAGES:
-        if importlib.util.find_spec(package) is None:
-            raise PtenmtError(
-                f"{package}, which serving needs, is not installed",
-                "in a clone of ptenmt: pip install '.[serve]'",
-            )
 
 
 def _greeting(models: Iterable[TrainedModel], url: str, origins: Sequence[str] | None) -> str:

@@ -27,6 +27,7 @@ _PLACEHOLDERS = re.compile(r"\{\d+\}|\n")
 _LINE_END = re.compile("[\n\v\f\x85\u2028\u2029]")
 _GAP = re.compile(r"[\s|·•/›»>–—-]*")
 _LINKS, _WITHIN_WORDS = {"a", "link"}, {"sub", "sup", "run"}
+"""Tags of links, which may be texts of their own; of what may be a part of a word (``run``: of office files)."""
 _Item = TypeVar("_Item")
 CONTAINER = "container"
 """The tag of what a translation is written to."""

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import FileResponse, JSONResponse
@@ -22,7 +23,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ptenmt._version import __version__
-from ptenmt.errors import DocumentError
+from ptenmt.errors import ConfigError, DocumentError
 from ptenmt.server import deepl, introspection, libretranslate
 from ptenmt.server.limits import CLIENT_GONE, Limits, Refusal, shutting_down
 from ptenmt.server.schemas import ERRORS
@@ -93,11 +94,17 @@ async def spec(request: Request) -> JSONResponse:
 
 
 def make_app(service: Service, *, origins: Sequence[str] = (), hosts: Sequence[str] = ()) -> ASGIApp:
-    """Assemble the application.
+    """Assemble the application; raises ConfigError for an origin or a host that no browser sends.
 
     ``origins`` are those whose web pages may send requests (CORS): ``https://example.org``, or ``*``;
     ``hosts`` those that requests may name, empty for any.
     """
+    for origin in origins:
+        parts = urlsplit(origin)
+        if origin not in ("*", f"{parts.scheme}://{parts.netloc}".lower()):
+            raise ConfigError(
+                f"{origin!r} is not the origin of a web page", "write it as browsers do: https://example.org"
+            )
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -120,7 +127,10 @@ def make_app(service: Service, *, origins: Sequence[str] = (), hosts: Sequence[s
     for routes in (libretranslate.router, deepl.router, introspection.router, router):
         app.include_router(routes)
     app.mount("/page", GZipMiddleware(StaticFiles(directory=_PAGE)))
-    hosted = TrustedHostMiddleware(app, list(hosts) or ["*"], www_redirect=False)
+    try:
+        hosted = TrustedHostMiddleware(app, list(hosts) or ["*"], www_redirect=False)
+    except AssertionError as error:  # a wildcard in the middle
+        raise ConfigError(f"--allowed-host {' '.join(hosts)}: {error}") from error
     return CORSMiddleware(  # outermost: other pages can read refusals
         RequestMiddleware(hosted, service.limits, service.metrics),
         allow_origins=origins,

@@ -51,9 +51,10 @@ def serve(
     others can use it without a key.
 
     Raises:
-        PtenmtError: A model cannot be loaded, or the address cannot be had.
+        PtenmtError: An origin or a host is invalid, a model cannot be loaded, or the address cannot be had.
     """
     models, keys = service.models, service.keys
+    app = make_app(service, origins=origins, hosts=hosts)
     bound = bound_socket(host, port)
     url, is_loopback = address_of(bound)
     if not is_loopback and not keys.are_required:
@@ -70,7 +71,7 @@ def serve(
             on_warning(f"the keys stay as they are: {error.message}")
         models.reload()
 
-    server = make_server(make_app(service, origins=origins, hosts=hosts), service.limits.connections, prefix)
+    server = make_server(app, service.limits.connections, prefix)
     # uvicorn raises the signals again once it has stopped; with these handlers, they do not end the process.
     handle_server_signals(
         lambda: setattr(server, "should_exit", True), lambda: threading.Thread(target=reload).start()

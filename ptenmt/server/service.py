@@ -3,9 +3,8 @@
 import asyncio
 import math
 import platform
-import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, TypeVar
 
@@ -116,7 +115,7 @@ class Service:
         # As many threads as requests, so that a request waits nowhere but in the queue, which has a limit.
         self._limiter = anyio.CapacityLimiter(math.inf)
         self._document_limiter = anyio.CapacityLimiter(_DOCUMENT_THREADS)
-        threading.Thread(target=self.detect, args=["a"], daemon=True).start()  # loads the languages
+        ThreadPoolExecutor(1).submit(self.detect, "a")  # loads the languages
 
     def stop(self) -> None:
         """Stop the threads."""

@@ -90,14 +90,6 @@ def test_models_and_keys_are_reloaded_under_load(ptenmt, random_run: Path, tmp_p
     assert set(statuses) == {200}
 
 
-def without(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
-    """As if a package were not installed."""
-    find_spec = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name, *rest: None if name == package else find_spec(name, *rest)
-    )
-
-
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What a server would be started with; it is not."""
@@ -208,6 +200,7 @@ def test_what_cannot_be_served_is_said(ptenmt, random_run: Path, tmp_path: Path)
         "model.layers=2: only the section decoding"
         in ptenmt(*serve, "--set", "model.layers=2", code=1).stderr
     )
+    assert "--allowed-host a*b: " in ptenmt(*serve, "--port", "0", "--allowed-host", "a*b", code=1).stderr
     assert "--add-key needs --keys FILE" in ptenmt("serve", "--add-key", "x", code=1).stderr
     sampled = ("--set", "decoding.beam_size=1", "--set", "decoding.top_k=5")
     assert "this run samples" in ptenmt(*serve, *sampled, code=1).stderr
@@ -216,7 +209,12 @@ def test_what_cannot_be_served_is_said(ptenmt, random_run: Path, tmp_path: Path)
 
 @pytest.fixture
 def _without_tensorflow(monkeypatch: pytest.MonkeyPatch) -> None:
-    without(monkeypatch, "tensorflow")
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name, *rest: None if name == "tensorflow" else find_spec(name, *rest),
+    )
 
 
 @pytest.mark.usefixtures("_without_tensorflow")
@@ -236,7 +234,8 @@ def test_a_run_without_weights_is_not_served(ptenmt, random_run: Path, tmp_path:
 def test_missing_packages_for_serving_are_an_error(
     ptenmt, random_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    without(monkeypatch, "uvicorn")
+    monkeypatch.delitem(sys.modules, "ptenmt.server.process", raising=False)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
     error = ptenmt("serve", "--run", str(random_run), code=1).stderr
     assert "uvicorn, which serving needs, is not installed" in error
     assert "pip install '.[serve]'" in error

@@ -1,9 +1,7 @@
 import hashlib
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -175,23 +173,3 @@ def test_the_batches_of_a_seed_stay_what_they_were(batch: BatchConfig, expected:
         for source, target in plan.batches(epoch):
             found.update(repr((source.tolist(), target.tolist())).encode())
     assert found.hexdigest()[:16] == expected
-
-
-def test_five_million_pairs_are_planned_in_numpy():
-    """A Python loop over the pairs would run a line for each."""
-    lengths = np.random.default_rng(1).integers(3, 120, 5_000_000, dtype=np.int32)
-    side = Ragged(np.ones(120, np.uint16), lengths, np.zeros(len(lengths), np.int64))
-    num_lines, before = 0, sys.gettrace()
-
-    def count(*_event: object) -> Any:
-        nonlocal num_lines
-        num_lines += 1
-        return count
-
-    sys.settrace(count)
-    try:
-        plan = BatchPlan(EncodedPairs(side, side), BatchConfig(tokens=4_096), 1)
-        next(plan.batches(7, plan.num_batches(7) - 1))
-    finally:
-        sys.settrace(before)
-    assert 0 < num_lines < 100_000

@@ -18,7 +18,7 @@ from ptenmt.data.batches import (
 from ptenmt.data.corpus import Corpus, load_corpus, load_split
 from ptenmt.data.readers import demo_pairs
 from ptenmt.data.store import CorpusCache, fingerprint
-from ptenmt.tokenizers import END, START, TokenizerPair, build_tokenizers
+from ptenmt.tokenizers import END, START, TokenizerPair
 
 SUBWORDS = TokenizerConfig(kind="sentencepiece", vocabulary_size=600, shared=True)
 LANGUAGES = ("pt", "en")
@@ -53,16 +53,6 @@ def cache(data: DataConfig) -> CorpusCache:
 @pytest.fixture(scope="module")
 def tokenizers(corpus: Corpus, cache: CorpusCache) -> TokenizerPair:
     return learn_tokenizers(SUBWORDS, corpus.train, NO_NOISE, cache)
-
-
-def test_the_pieces_are_learnt_as_from_a_list(corpus: Corpus, tokenizers: TokenizerPair) -> None:
-    in_memory = build_tokenizers(SUBWORDS, list(corpus.train), LANGUAGES)
-    assert tokenizers.checksums == in_memory.checksums
-    assert tokenizers.shared
-    fewer = build_tokenizers(replace(SUBWORDS, training_sentences=400), corpus.train, LANGUAGES)
-    assert fewer.checksums != in_memory.checksums
-    spread = [corpus.train[number * len(corpus.train) // 200] for number in range(200)]
-    assert fewer.checksums == build_tokenizers(SUBWORDS, spread, LANGUAGES).checksums
 
 
 def test_the_ids_are_those_of_the_pairs_in_memory(

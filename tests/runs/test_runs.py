@@ -97,14 +97,6 @@ def test_the_latest_run_is_the_one_trained_last() -> None:
     assert [run.name for run in list_runs()] == ["b", "c", "a"]
 
 
-def test_a_run_that_has_saved_nothing_yet_is_not_taken_before_one_that_has() -> None:
-    old = new_run("a", trained="2026-01-03T00:00:00")
-    new_run("b", trained="2026-01-05T00:00:00")
-    old.weights_folder.mkdir()
-    (old.weights_folder / "latest.safetensors").touch()
-    assert find_run() == old
-
-
 def test_a_run_without_its_config_is_not_taken_before_one_that_has_it() -> None:
     old, new = new_run("a", trained="2026-01-03T00:00:00"), new_run("b", trained="2026-01-05T00:00:00")
     for run in (old, new):
@@ -124,13 +116,6 @@ def test_the_default_is_the_latest_run_of_the_task() -> None:
     assert find_run().name == find_run(task="next-word").name == "b"
     assert find_run(task="translation").name == "a"
     assert find_run("b", "translation").name == "b", "a name is a name"
-
-
-def test_what_was_killed_before_it_was_a_run_is_none() -> None:
-    new_run("a", trained="2026-01-03T00:00:00")
-    new_run(".b.123.new", trained="2026-01-05T00:00:00")
-    assert find_run().name == "a"
-    assert [run.name for run in list_runs()] == ["a"]
 
 
 def test_a_run_is_found_by_name_and_by_path(here: Path) -> None:

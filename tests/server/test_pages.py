@@ -1,8 +1,13 @@
 """The page's files, the description of the routes, health, figures, other pages (CORS), proxies."""
 
 import re
+from typing import Any
 
+import pytest
 import requests
+
+from ptenmt.errors import ConfigError
+from ptenmt.server.app import make_app
 
 
 def test_health_and_readiness(served) -> None:
@@ -111,3 +116,9 @@ def test_other_origins_are_answered_only_if_allowed(serve, served) -> None:
         assert too_much.status_code == 413
         assert too_much.headers["access-control-allow-origin"] == "https://example.org"
         assert too_much.headers["access-control-expose-headers"].lower() == "retry-after"
+
+
+@pytest.mark.parametrize("origin", ["example.org", "https://ok.org/", "https://OK.org", "null", "", "**"])
+def test_an_origin_that_no_browser_names_is_said(origin: str) -> None:
+    with pytest.raises(ConfigError, match="is not the origin"):
+        make_app(Any, origins=["*", "https://ok.org", "http://[::1]:8080", origin])  # type: ignore[arg-type]

@@ -29,7 +29,6 @@ from ptenmt.config.loading import dump_config
 from ptenmt.errors import ConfigError, TrainingError
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
-from ptenmt.training import distributed
 from ptenmt.training.distributed import Cluster, find_cluster, meet
 from ptenmt.training.session import train
 
@@ -84,14 +83,6 @@ def test_workers_that_do_not_come_are_named():
             meet(lonely, seconds=1)
         with pytest.raises(TrainingError, match="cannot use its port: Address already in use"):
             meet(Cluster(addresses=(mute, address), index=0), seconds=1)
-
-
-def test_a_worker_that_is_not_there_is_missed(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(distributed, "_WATCH_SECONDS", 0.2)
-    with socket.create_server(("127.0.0.1", 0)) as mute:  # as a stopped process is
-        pair = Cluster(addresses=("127.0.0.1:1", f"127.0.0.1:{mute.getsockname()[1]}"), index=0)
-        assert not pair.is_alive(1)
-    assert not pair.is_alive(1)
 
 
 @pytest.fixture

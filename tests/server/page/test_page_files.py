@@ -80,6 +80,11 @@ def test_every_file_is_used_and_there(markup: Markup) -> None:
     assert named | imported | {"index.html", "docs.html"} == set(TEXTS)
 
 
+def test_modules_are_fetched_at_once(markup: Markup) -> None:
+    preloaded = [found["href"] for name, found in markup.elements if found.get("rel") == "modulepreload"]
+    assert preloaded == [f"page/{name}" for name in MODULES if name not in ("app.js", "docs.js")]
+
+
 def test_every_element_that_is_meant_is_there(markup: Markup) -> None:
     known = Counter(attributes(markup, "id"))
     meant = {word for name in REFERENCES for words in attributes(markup, name) for word in words.split()}
