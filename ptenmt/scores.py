@@ -108,10 +108,14 @@ class Scorer:
         self._form, self._references = form, references
         self._metrics = {name: _metric(name, form) for name in metrics}
 
-    def values(self, hypotheses: Sequence[str]) -> dict[str, float]:
-        """The corpus scores by name, without intervals."""
+    def values(self, hypotheses: Sequence[str], rows: Sequence[int] | None = None) -> dict[str, float]:
+        """The corpus scores by name, without intervals, of all sentences or of the given rows."""
+        references = self._references
+        if rows is not None:
+            hypotheses = [hypotheses[row] for row in rows]
+            references = [[of_set[row] for row in rows] for of_set in references]
         return {
-            name: float(metric.corpus_score(hypotheses, self._references).score)
+            name: float(metric.corpus_score(hypotheses, references).score)
             for name, metric in self._metrics.items()
         }
 
@@ -127,13 +131,9 @@ class Scorer:
             values.append(float(metric.sentence_score(text, given).score))
         return values
 
-    def scores(self, hypotheses: Sequence[str], rows: Sequence[int] | None = None) -> list[Score]:
-        """Scores with confidence intervals, of all sentences or of the given rows."""
-        references = self._references
-        if rows is not None:
-            hypotheses = [hypotheses[row] for row in rows]
-            references = [[of_set[row] for row in rows] for of_set in references]
-        return [self._tested(name, [hypotheses], references)[0][0] for name in self._metrics]
+    def scores(self, hypotheses: Sequence[str]) -> list[Score]:
+        """Scores with confidence intervals."""
+        return [self._tested(name, [hypotheses], self._references)[0][0] for name in self._metrics]
 
     def differences(self, hypotheses: Sequence[str], baseline: Sequence[str]) -> list[Difference]:
         """The scores beside a baseline's, with sacreBLEU's paired bootstrap test."""

@@ -87,18 +87,6 @@ def test_a_file_that_cannot_be_used(write, text: str, expected: str) -> None:
     assert "\n" not in caught.value.message
 
 
-def test_null_for_an_option_that_has_a_value() -> None:
-    with pytest.raises(ConfigError, match=r"optimizer\.ema=null must be") as caught:
-        load_config("demo.yaml", ["optimizer.ema=null"])
-    assert caught.value.hint == "leave it out, or set its default, optimizer.ema=0.0"
-
-
-def test_anchors_may_be_merged_and_overridden(write) -> None:
-    text = "data:\n  source: files\n  train: [{path: &a /x.tsv}]\nmodel: &m {d_model: 64, d_ff: 8}\n"
-    config = load_config(write(text + "training: {<<: {epochs: 3, warmup_steps: 5}, epochs: 4}\n"))
-    assert config.training == TrainingConfig(epochs=4, warmup_steps=5)
-
-
 def test_a_missing_file_lists_the_presets(write) -> None:
     write("", "configs/mine.yaml")
     with pytest.raises(ConfigError) as caught:
@@ -107,12 +95,6 @@ def test_a_missing_file_lists_the_presets(write) -> None:
     presets = {path.stem for path in (Path(__file__).parents[1] / "configs").glob("*.yaml")}
     names = sorted({"mine", *presets})
     assert caught.value.hint == f"give a file, or one of: {', '.join(f'{name}.yaml' for name in names)}"
-
-
-@pytest.mark.usefixtures("write")
-def test_an_error_of_a_preset_names_it_without_its_folder() -> None:
-    with pytest.raises(ConfigError, match=r"^demo\.yaml with --set: "):
-        load_config("demo", ["model.num_heads=3"])
 
 
 @pytest.mark.parametrize("name", ["demo", "demo.yaml"])
@@ -136,20 +118,6 @@ def test_a_file_beside_the_config_is_found_if_the_working_folder_has_none(write)
     assert load_config(file, ["data.path=other.tsv"]).data.path == str(here / "other.tsv")
     (here / "own.tsv").write_text("a\tb\n", encoding="utf-8")
     assert load_config(file).data.path == str(here / "own.tsv")
-
-
-def test_every_file_of_the_data_is_found_beside_the_config(write) -> None:
-    file = write(
-        "data: {train: [{path: own.tsv}], validation: [{source: own.pt, target: own.en}], source: files}\n",
-        "elsewhere/my.yaml",
-    )
-    names = ("own.tsv", "own.pt", "own.en", "files")
-    for name in names:
-        (file.parent / name).write_text("a\tb\n", encoding="utf-8")
-    data = load_config(file).data
-    found = (data.train[0].path, data.validation[0].source, data.validation[0].target)
-    assert found == tuple(str(file.parent / name) for name in names[:3])
-    assert data.source == "files", "which is no file"
 
 
 def test_overrides(write) -> None:

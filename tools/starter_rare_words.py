@@ -26,7 +26,7 @@ from ptenmt import Translator
 from ptenmt.translation.glossary import Glossary
 
 PARTS_OF_SPEECH = {"n", "adj", "adv", "num"}
-MAX_COUNT = 60
+MAX_COUNT = 400
 """Occurrences in the training pairs from which on a word counts as known."""
 MAX_LINES = 12
 """Lines for each term."""

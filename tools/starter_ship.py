@@ -25,9 +25,9 @@ def copy_facts(run: Run) -> None:
     texts = {name: text.replace(f"{run.path.absolute().parents[1]}/", "") for name, text in texts.items()}
     config, record = yaml.safe_load(texts["config.yaml"]), json.loads(texts["run.json"])
     before = yaml.safe_load((STARTER / "config.yaml").read_text(encoding="utf-8"))
-    config["data"]["test"] = before["data"]["test"]
-    record["data"]["test"] = Run(STARTER).facts()["data"]["test"]
-    record["licence"] = Run(STARTER).facts()["licence"]
+    config["data"]["test"], config["machine"] = before["data"]["test"], before["machine"]
+    facts = Run(STARTER).facts()
+    record["data"]["test"], record["licence"] = facts["data"]["test"], facts["licence"]
     text = yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
     (STARTER / "config.yaml").write_text(text, encoding="utf-8")
     (STARTER / "run.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")

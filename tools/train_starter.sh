@@ -48,14 +48,14 @@ rare_words() { # the file; --forward or --reverse and the run
 [ -e quantities.tsv.gz ] || python "$tools/quantities.py" 120000 quantities.tsv.gz
 
 translate starter prose.pt.gz 100000 ft-prose-all.tsv.gz 4
-translate starter mono.pt.gz 110000 ft-mono-all.tsv.gz 1
+translate starter mono.pt.gz 240000 ft-mono-all.tsv.gz 1
 best ft-prose-all.tsv.gz ft-prose.tsv.gz swap
 best ft-mono-all.tsv.gz ft-mono.tsv.gz swap
 rare_words rare-ft.tsv.gz --forward starter
 
 train reverse "$tools/starter_reverse.yaml" --init-from starter
-translate reverse prose.en.gz 260000 bt-prose-all.tsv.gz 1
-translate reverse mono.en.gz 250000 bt-mono-all.tsv.gz 1
+translate reverse prose.en.gz 130000 bt-prose-all.tsv.gz 1
+translate reverse mono.en.gz 140000 bt-mono-all.tsv.gz 1
 best bt-prose-all.tsv.gz bt-prose.tsv.gz
 best bt-mono-all.tsv.gz bt-mono.tsv.gz
 rare_words rare-bt.tsv.gz --reverse reverse

@@ -8,7 +8,7 @@ Args:
     test_set: Translate a published test set of sacreBLEU's catalogue, such as mtedx/test, which is downloaded
         once; list shows those of the run's languages.
     hypotheses: Score these translations, one per line, instead of translating. With --reference no run is
-        needed; with --run, too, the words unknown to that run are counted.
+        needed.
     tokenized: These files have words and punctuation separated by spaces, as the training corpus (and
         translate --raw) has them. They are scored on these tokens, too.
     baseline: Compare with another run, or with a file of translations, with a significance test.
@@ -18,7 +18,7 @@ Args:
         most 500 validation pairs, or of your own files, and keep it in the run. Training does so at its end.
     comet: Also score with COMET, if unbabel-comet is installed: a checkpoint, or a name such as
         Unbabel/wmt22-comet-da, which it downloads.
-    details: Show more of the error analysis: scores by source length and word rarity; the worst sentences.
+    details: Show more of the error analysis: scores by source length, the worst sentences.
     output: Write sources, references and translations, including the baseline's, to text files in this
         folder.
     report: Write a report with examples: one page, .html.

@@ -125,7 +125,7 @@ def _summary(run: Run) -> dict[str, str]:
     if record.initialized_from:
         rows["initialized from"] = record.initialized_from
     if (average_of := record.averaged_from) is not None:
-        rows["averaged from"] = f"{', '.join(average_of.checkpoints)} of {average_of.run}"
+        rows["averaged from"] = f"{', '.join(average_of['checkpoints'])} of {average_of['run']}"
     else:
         recorded = 0 if last is None else last["step"]
         step = max([recorded, *(info.step for info in latest)])
@@ -291,8 +291,7 @@ def average(
         load_tensorflow(screen)
     path = average_run(run, last=last, best=best, to=to)
     averaged = Run(path)
-    origin = averaged.record({"averaged_from"}).averaged_from
-    of = ", ".join(origin.checkpoints if origin else ())
+    of = ", ".join(averaged.facts()["averaged_from"]["checkpoints"])
     if averaged.config().task == "next-word":
         purpose, command = "complete", ["complete", "--run", str(path), "TEXT"]
     else:

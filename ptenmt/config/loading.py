@@ -18,7 +18,14 @@ from ptenmt.errors import ConfigError
 
 logger = logging.getLogger(__name__)
 
-_REMOVED = {"data.filters.same_numbers", "data.filters.same_urls", "data.filters.balanced_brackets"}
+_REMOVED = {
+    "data.filters.same_numbers",
+    "data.filters.same_urls",
+    "data.filters.balanced_brackets",
+    "data.short_windows",
+    "tokenizer.sha256",
+    "decoding.coverage_penalty",
+}
 """Options of older versions, which configs and runs may still name; they are without effect."""
 
 

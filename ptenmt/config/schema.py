@@ -276,9 +276,6 @@ class DataConfig(Section, name="data"):
     """Context window: how many words the next one is predicted from (task ``next-word``)."""
     stride: int = _option(1, least=1)
     """Words between the starts of two training windows (task ``next-word``)."""
-    short_windows: bool = False
-    """Shorten every training window to a random number of its last words, resampled every epoch, so that
-    the model learns to predict from short contexts too (task ``next-word``)."""
     cache_dir: str | None = _storage()
     """Where prepared text, vocabularies and token ids are cached for the next training on the same pairs; by
     default ``tokens`` in the user's cache folder (Linux: ``~/.cache/ptenmt/tokens``)."""
@@ -349,18 +346,11 @@ class DataConfig(Section, name="data"):
                 require(
                     share > 0, f"{where}.mix: the share of {name} is {share}; it must be above 0, or left out"
                 )
-            require(
-                stage.epochs is None or stage.epochs >= 1, f"{where}.epochs={stage.epochs} must be 1 or more"
-            )
             is_last = number == len(self.stages) - 1
             require(
-                is_last or stage.epochs is not None,
-                f"{where} never ends: it has no epochs, and a stage follows it",
-            )
-            require(
-                not is_last or stage.epochs is None,
-                f"{where}.epochs={stage.epochs}: the last stage lasts to the end of the training "
-                "(training.epochs); leave its epochs out",
+                stage.epochs is None if is_last else (stage.epochs or 0) >= 1,
+                f"{where}.epochs={stage.epochs}: every stage but the last needs 1 or more; the last "
+                "has none and lasts to the end of the training (training.epochs)",
             )
 
 
@@ -376,8 +366,6 @@ class TokenizerConfig(Section, name="tokenizer"):
     """The published tokenizer's folder, if it is already on this machine (kind ``wordpiece``)."""
     url: str = _resumable(TOKENIZER_URL)
     """Where the published tokenizer is downloaded from (kind ``wordpiece``)."""
-    sha256: str | None = _resumable(None)
-    """The checksum that the downloaded tokenizer must have (kind ``wordpiece``)."""
     vocabulary_size: int = _option(8000, least=8)
     """Maximum vocabulary size, special tokens included (not ``wordpiece``)."""
     shared: bool = False
@@ -403,9 +391,9 @@ class TokenizerConfig(Section, name="tokenizer"):
     training_sentences: int = _option(200_000, least=1)
     """Maximum number of sentences that SentencePiece is trained on, evenly spaced over the pairs."""
     sampling: float = _option(0.0, least=0, most=1)
-    """Subword regularization: sample another segmentation of the training sentences in every epoch (kind
-    ``sentencepiece``). ``unigram``: alpha, the lower the more random, 0.1 to 0.5 is usual; ``bpe``:
-    BPE-dropout, 0.1 is usual. 0: off."""
+    """Subword regularization: sample another segmentation of the training sentences in every epoch, with this
+    alpha: the lower the more random, 0.1 to 0.5 is usual (kind ``sentencepiece``, algorithm ``unigram``). 0:
+    off."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -414,12 +402,6 @@ class TokenizerConfig(Section, name="tokenizer"):
             f"tokenizer.sampling={self.sampling} does not go with tokenizer.kind={self.kind}: "
             "only sentencepiece can segment a word in several ways",
         )
-        for name, default in (("punctuation", "kept"), ("order", "frequency")):
-            require(
-                getattr(self, name) == default or self.kind == "words",
-                f"tokenizer.{name}={getattr(self, name)} does not go with tokenizer.kind={self.kind}: "
-                "it is an option of kind words",
-            )
         require(
             not (self.shared and self.kind == "wordpiece"),
             f"tokenizer.shared={self.shared} does not go with tokenizer.kind={self.kind}: "
@@ -660,9 +642,6 @@ class DecodingConfig(Section, name="decoding"):
     length_penalty: float = _resumable(1.0, least=0, most=10)
     """Length penalty (length normalization): a hypothesis' score is the sum of its tokens' log-probabilities
     / length ** this; above 0 favours longer ones."""
-    coverage_penalty: float = _resumable(0.0, least=0)
-    """Coverage penalty: weight β (Wu et al. 2016, section 7) for source tokens that get little attention; 0:
-    off. Computed by CTranslate2; the Keras engine refuses it."""
     repetition_penalty: float = _resumable(1.0, is_positive=True)
     """Divide the scores of tokens generated before by this (Keskar et al. 2019, section 4.1); 1: off."""
     no_repeat_ngram: int = _resumable(0, least=0)
@@ -793,28 +772,12 @@ class Config:
             "each language is both read and written; or set training.bidirectional=0",
         )
         if is_next_word:
-            self._check_data(_SPLITTING + _FILTERING + _MIXING, "translation models")
             self._check_next_word()
-        else:
-            self._check_data(_WINDOWS, "next-word models")
-            require(
-                self.model.prediction == "pooled",
-                f"model.prediction={self.model.prediction} does not go with task={self.task}: "
-                "it is an option of next-word models",
-            )
 
     @property
     def has_lowercase_text(self) -> bool:
         """Whether the model's text is lower-case: by ``data.lowercase``, or like the published tokenizer."""
         return self.data.lowercase or self.tokenizer.kind == "wordpiece"
-
-    def _check_data(self, others: tuple[str, ...], owners: str) -> None:
-        """Reject options of the section data that would have no effect."""
-        for name in others:
-            require(
-                getattr(self.data, name) == getattr(DataConfig, name),
-                f"data.{name} does not go with task={self.task}: it is an option of {owners}",
-            )
 
     def _check_augment(self) -> None:
         """Reject noises that the tokenizer or the preparation of text would undo."""
@@ -856,9 +819,3 @@ class Config:
         )
         window, longest = self.data.window, self.model.max_positions
         require(window <= longest, f"data.window={window} must be at most model.max_positions={longest}")
-
-
-_WINDOWS = ("characters", "window", "stride", "short_windows")
-_SPLITTING = ("validation", "test", "validation_pairs", "test_pairs", "hold_out")
-_FILTERING = ("limit", "filters")
-_MIXING = ("stages", "reverse", "augment")

@@ -63,7 +63,7 @@ def fetch_sources(config: Config, on_progress: OnDownload | None = None) -> Toke
     """
     options = config.tokenizer
     if options.kind == "wordpiece":
-        folder = published_tokenizer(options.url, options.path, options.sha256, on_progress)
+        folder = published_tokenizer(options.url, options.path, on_progress)
         options = replace(options, path=str(folder))
     fetch_data(config.data, on_progress)
     return options
@@ -383,13 +383,9 @@ def _require_pairs(split: str, pairs: Sized, removed: Mapping[str, int] | None =
     if not reasons:
         raise DataError(f"no {split} pair is left", hint="give more pairs")
     counts = ", ".join(f"{count:,} {name}" for name, count in reasons.items())
-    *_, last = reasons
-    hint = f"{last!r} removed the last of them: loosen that filter in data.filters, or give more pairs"
-    if last == _OVERLAP:
-        hint = (
-            "pairs with a sentence of the validation or test pairs are not trained on: "
-            "give other files, or set data.hold_out to false"
-        )
+    hint = "loosen data.filters, or give more pairs"
+    if _OVERLAP in reasons:
+        hint = "give pairs without sentences of the validation or test pairs, or set data.hold_out to false"
     raise DataError(f"no {split} pair is left (removed: {counts})", hint=hint)
 
 

@@ -11,7 +11,6 @@ import time
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
@@ -42,36 +41,7 @@ class _ConnectionLost(Exception):
     """The server or the connection failed; another attempt may succeed."""
 
 
-@dataclass(frozen=True)
-class _Download:
-    url: str
-    destination: Path
-    sha256: str | None
-    on_progress: OnDownload | None
-
-    @property
-    def part(self) -> Path:
-        return self.destination.with_name(f"{self.destination.name}.part")
-
-    @property
-    def version(self) -> Path:
-        """Holds the part's ETag or date, if its checksum is not known."""
-        return self.destination.with_name(f"{self.destination.name}.version")
-
-    def part_size(self) -> int:
-        return self.part.stat().st_size if self.part.exists() else 0
-
-    def report(self, done: int, total: int | None) -> None:
-        if self.on_progress:
-            name = self.destination.name
-            self.on_progress(DownloadProgress(url=self.url, name=name, done=done, total=total))
-
-    def failure(self, reason: str) -> DownloadError:
-        return DownloadError(
-            f"cannot download {self.destination.name} from {self.url}: {reason}",
-            hint=f"check the network and the address, or put the file at {self.destination} by hand; "
-            "demo.yaml needs no download",
-        )
+_INTERRUPTIONS = (requests.ConnectionError, requests.Timeout, urllib3.exceptions.HTTPError, _ConnectionLost)
 
 
 def first_success(sources: Sequence[Callable[[], Path]], option: str) -> Path:
@@ -111,102 +81,121 @@ def fetch(url: str, destination: Path, *, sha256: str | None, on_progress: OnDow
     replaced; None accepts any content. ``on_progress`` is called with the state after every chunk. Raises
     DownloadError if the file cannot be reached or verified, OutputError if it cannot be written.
     """
-    job = _Download(url, destination, sha256, on_progress)
+    if is_complete(destination, sha256):
+        return destination
     hint = f"make room or fix the permissions of {destination.parent}, or choose another folder"
-    with output_errors(f"write {destination}", hint):
-        if not is_complete(destination, sha256):
-            with exclusive(destination.with_name(f"{destination.name}.lock")):
-                if not is_complete(destination, sha256):  # or another process downloaded it meanwhile
-                    try:
-                        _download(job)
-                    except requests.RequestException as error:
-                        raise job.failure(str(error)) from error
+    with (
+        output_errors(f"write {destination}", hint),
+        exclusive(destination.with_name(f"{destination.name}.lock")),
+    ):
+        if not is_complete(destination, sha256):  # nor has another process downloaded it meanwhile
+            _Download(url, destination, sha256, on_progress).run()
     return destination
 
 
-def _download(job: _Download) -> None:
-    if job.destination.exists():
-        logger.warning("%s does not have the expected checksum, downloading it again", job.destination)
-    is_resumed = job.part.exists()
-    with requests.Session() as session:
-        _receive(session, job)
-        if is_resumed and not is_complete(job.part, job.sha256):  # it began as part of another version
-            job.part.unlink()
-            _receive(session, job)
-    if not is_complete(job.part, job.sha256):
-        actual = file_checksum(job.part)
-        job.part.unlink()
-        raise DownloadError(
-            f"{job.url} has SHA-256 {actual}, expected {job.sha256}; the download was deleted",
-            hint="the file was changed or damaged: check the address, or the checksum in the config",
-        )
-    job.part.replace(job.destination)
-    job.version.unlink(missing_ok=True)
+class _Download:
+    """One file on its way; arguments as of ``fetch``."""
 
+    def __init__(
+        self, url: str, destination: Path, sha256: str | None, on_progress: OnDownload | None
+    ) -> None:
+        self._url, self._destination, self._sha256 = url, destination, sha256
+        self._on_progress = on_progress
+        self._part = destination.with_name(f"{destination.name}.part")
+        self._version = destination.with_name(f"{destination.name}.version")
+        """Holds the part's ETag or date, if its checksum is not known."""
 
-def _receive(session: requests.Session, job: _Download) -> None:
-    """Complete ``job.part``, in as many attempts as make progress."""
-    furthest = job.part_size()
-    job.report(furthest, None)  # a host that cannot be reached takes a while
-    failures = 0
-    while True:
+    def run(self) -> None:
+        """Complete the part, verify it, and put it in its place."""
+        is_resumed = self._part.exists()
         try:
-            return _attempt(session, job)
-        except (
-            requests.ConnectionError,
-            requests.Timeout,
-            urllib3.exceptions.HTTPError,
-            _ConnectionLost,
-        ) as error:
-            is_further = job.part_size() > furthest
-            failures = 1 if is_further else failures + 1
-            furthest = max(furthest, job.part_size())
-            is_silent = isinstance(error, requests.Timeout | urllib3.exceptions.TimeoutError)
-            if failures >= _ATTEMPTS or (is_silent and not is_further):
-                raise job.failure(_reason(error)) from error
-            logger.debug("%s: interrupted at byte %d: %s", job.url, furthest, error)
-        time.sleep(_BACKOFF * 2 ** (failures - 1))
+            self._receive()
+            if is_resumed and not is_complete(self._part, self._sha256):  # begun as part of another version
+                self._part.unlink()
+                self._receive()
+        except requests.RequestException as error:
+            raise self._failure(str(error)) from error
+        if not is_complete(self._part, self._sha256):
+            actual = file_checksum(self._part)
+            self._part.unlink()
+            raise DownloadError(
+                f"{self._url} has SHA-256 {actual}, expected {self._sha256}; the download was deleted",
+                hint="the file was changed or damaged: check the address, or the checksum in the config",
+            )
+        self._part.replace(self._destination)
+        self._version.unlink(missing_ok=True)
 
+    def _receive(self) -> None:
+        """Complete the part, in as many attempts as make progress."""
+        furthest = self._size()
+        self._report(furthest, None)  # a host that cannot be reached takes a while
+        failures = 0
+        while True:
+            try:
+                return self._attempt()
+            except _INTERRUPTIONS as error:
+                is_further = self._size() > furthest
+                failures = 1 if is_further else failures + 1
+                furthest = max(furthest, self._size())
+                is_silent = isinstance(error, requests.Timeout | urllib3.exceptions.TimeoutError)
+                if failures >= _ATTEMPTS or (is_silent and not is_further):
+                    raise self._failure(_reason(error)) from error
+            time.sleep(_BACKOFF * 2 ** (failures - 1))
 
-def _attempt(session: requests.Session, job: _Download) -> None:
-    version = job.version.read_text(encoding="utf-8") if job.version.exists() else ""
-    if job.sha256 is None and not version:  # the part and the rest may be of different versions
-        job.part.unlink(missing_ok=True)
-    offset = job.part_size()
-    headers = {"Accept-Encoding": "identity"}
-    if offset:
-        headers |= {"Range": f"bytes={offset}-"} | ({"If-Range": version} if job.sha256 is None else {})
-    with session.get(job.url, headers=headers, stream=True, timeout=_TIMEOUT) as response:
-        status = f"HTTP {response.status_code} {response.reason}"
-        if response.status_code in _TEMPORARY:
-            raise _ConnectionLost(status)
-        is_rest = response.headers.get("Content-Range", "").startswith(f"bytes {offset}-")
-        if response.status_code == 416 or (response.status_code == 206 and not is_rest):
-            job.part.unlink(missing_ok=True)  # the part does not fit the file
-            raise _ConnectionLost(status)
-        if response.status_code not in (200, 206):
-            raise job.failure(status)
-        if response.status_code == 200 and job.sha256 is None:
-            etag = response.headers.get("ETag", "")
-            is_strong = etag.startswith('"')  # RFC 9110: If-Range takes no weak one
-            job.version.write_text(etag if is_strong else response.headers.get("Last-Modified", ""))
-        _save(response, job, offset if response.status_code == 206 else 0)
+    def _attempt(self) -> None:
+        version = self._version.read_text(encoding="utf-8") if self._version.exists() else ""
+        if self._sha256 is None and not version:  # the part and the rest may be of different versions
+            self._part.unlink(missing_ok=True)
+        offset = self._size()
+        headers = {"Accept-Encoding": "identity"}
+        if offset:
+            condition = {"If-Range": version} if self._sha256 is None else {}
+            headers |= {"Range": f"bytes={offset}-"} | condition
+        with requests.get(self._url, headers=headers, stream=True, timeout=_TIMEOUT) as response:
+            status = f"HTTP {response.status_code} {response.reason}"
+            if response.status_code in _TEMPORARY:
+                raise _ConnectionLost(status)
+            is_rest = response.headers.get("Content-Range", "").startswith(f"bytes {offset}-")
+            if response.status_code == 416 or (response.status_code == 206 and not is_rest):
+                self._part.unlink(missing_ok=True)  # the part does not fit the file
+                raise _ConnectionLost(status)
+            if response.status_code not in (200, 206):
+                raise self._failure(status)
+            if response.status_code == 200 and self._sha256 is None:
+                etag = response.headers.get("ETag", "")
+                is_strong = etag.startswith('"')  # RFC 9110: If-Range takes no weak one
+                self._version.write_text(etag if is_strong else response.headers.get("Last-Modified", ""))
+            self._save(response, offset if response.status_code == 206 else 0)
 
+    def _save(self, response: requests.Response, offset: int) -> None:
+        """Write the body to the part from ``offset``, as the bytes come: a ``.gz`` file stays compressed."""
+        length = response.headers.get("Content-Length", "")
+        total = offset + int(length) if length.isdecimal() else None
+        with self._part.open("ab" if offset else "wb") as file:
+            self._report(offset, total)
+            for chunk in response.raw.stream(_CHUNK, decode_content=False):
+                file.write(chunk)
+                self._report(file.tell(), total)
+            file.flush()
+            os.fsync(file.fileno())
+            done = file.tell()
+        if total is not None and done != total:
+            raise _ConnectionLost(f"{done} of {total} bytes arrived")
 
-def _save(response: requests.Response, job: _Download, offset: int) -> None:
-    """Write the body to the part from ``offset``, as the bytes come: a ``.gz`` file stays compressed."""
-    length = response.headers.get("Content-Length", "")
-    total = offset + int(length) if length.isdecimal() else None
-    with job.part.open("ab" if offset else "wb") as file:
-        job.report(offset, total)
-        for chunk in response.raw.stream(_CHUNK, decode_content=False):
-            file.write(chunk)
-            job.report(file.tell(), total)
-        file.flush()
-        os.fsync(file.fileno())
-        done = file.tell()
-    if total is not None and done != total:
-        raise _ConnectionLost(f"{done} of {total} bytes arrived")
+    def _size(self) -> int:
+        return self._part.stat().st_size if self._part.exists() else 0
+
+    def _report(self, done: int, total: int | None) -> None:
+        if self._on_progress:
+            name = self._destination.name
+            self._on_progress(DownloadProgress(url=self._url, name=name, done=done, total=total))
+
+    def _failure(self, reason: str) -> DownloadError:
+        return DownloadError(
+            f"cannot download {self._destination.name} from {self._url}: {reason}",
+            hint=f"check the network and the address, or put the file at {self._destination} by hand; "
+            "demo.yaml needs no download",
+        )
 
 
 def _reason(error: Exception) -> str:
@@ -246,13 +235,11 @@ def unpack_zip(archive: Path, folder: Path, limit: int = _MAX_UNPACKED_BYTES) ->
         ) from error
 
 
-def published_tokenizer(
-    url: str, path: str | None, sha256: str | None = None, on_progress: OnDownload | None = None
-) -> Path:
+def published_tokenizer(url: str, path: str | None, on_progress: OnDownload | None = None) -> Path:
     """Find or download the published tokenizer: the folder with ``assets/``, where the vocabularies are.
 
-    It is ``path``, or a folder of the user's cache, filled from the zip archive at ``url``, which must have
-    the checksum ``sha256`` if one is given.
+    It is ``path``, or a folder of the user's cache, filled from the zip archive at ``url``. The vocabularies
+    are verified when they are read.
 
     Raises:
         TokenizerError: ``path`` contains no tokenizer.
@@ -269,18 +256,15 @@ def published_tokenizer(
         return given
     cache = platformdirs.user_cache_path("ptenmt")
     folder = cache / PurePosixPath(urlsplit(url).path).name.removesuffix(".zip")
-    archive = folder.with_name(f"{folder.name}.zip")
-    tokenizer = _tokenizer_below(folder)
-    if tokenizer and sha256 is None:
+    if tokenizer := _tokenizer_below(folder):
         return tokenizer
     hint = "unpack the tokenizer by hand and set tokenizer.path to its folder"
     with output_errors(f"write {cache}", hint), exclusive(folder.with_name(f"{folder.name}.lock")):
-        tokenizer = _tokenizer_below(folder)
-        if tokenizer is None or (sha256 is not None and not is_complete(archive, sha256)):
-            urls = dict.fromkeys((url, url.replace(_BUCKET, _HOST_OF_BUCKET), WEB_ARCHIVE + url))
-            sources = [partial(_fetch_tokenizer, each, archive, folder, sha256, on_progress) for each in urls]
-            return first_success(sources, "tokenizer.url")
-        return tokenizer
+        if tokenizer := _tokenizer_below(folder):  # another process has fetched it meanwhile
+            return tokenizer
+        urls = dict.fromkeys((url, url.replace(_BUCKET, _HOST_OF_BUCKET), WEB_ARCHIVE + url))
+        sources = [partial(_fetch_tokenizer, each, folder, on_progress) for each in urls]
+        return first_success(sources, "tokenizer.url")
 
 
 def _tokenizer_below(folder: Path) -> Path | None:
@@ -289,19 +273,17 @@ def _tokenizer_below(folder: Path) -> Path | None:
     return vocabularies[0].parents[1] if vocabularies else None
 
 
-def _fetch_tokenizer(
-    url: str, archive: Path, folder: Path, sha256: str | None, on_progress: OnDownload | None
-) -> Path:
-    fetch(url, archive, sha256=sha256, on_progress=on_progress)
+def _fetch_tokenizer(url: str, folder: Path, on_progress: OnDownload | None) -> Path:
+    archive = folder.with_name(f"{folder.name}.zip")
+    fetch(url, archive, sha256=None, on_progress=on_progress)
     try:
         unpack_zip(archive, folder)
-        tokenizer = _tokenizer_below(folder)
-        if tokenizer is None:
-            shutil.rmtree(folder)
-            raise DownloadError(
-                f"{archive} contains no tokenizer: {_VOCABULARY} is missing", hint="check tokenizer.url"
-            )
+        if tokenizer := _tokenizer_below(folder):
+            return tokenizer
+        shutil.rmtree(folder)
+        raise DownloadError(
+            f"{archive} contains no tokenizer: {_VOCABULARY} is missing", hint="check tokenizer.url"
+        )
     except DownloadError:
         archive.unlink(missing_ok=True)  # or the next run would find the same bad file
         raise
-    return tokenizer

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
-from heapq import nsmallest
 from html.entities import html5
 from itertools import compress
 from typing import Any
@@ -50,7 +49,7 @@ class Removed:
 
     count: int = 0
     examples: list[SentencePair] = field(default_factory=list)
-    """The pairs of the lowest hash, whatever the order in which pairs are added."""
+    """The first of them."""
 
     def __post_init__(self) -> None:
         self.examples = [(source, target) for source, target in self.examples]  # JSON has lists
@@ -58,8 +57,7 @@ class Removed:
     def add(self, pairs: Iterable[SentencePair], count: int) -> None:
         """Add ``count`` pairs, of which only ``pairs`` are at hand."""
         self.count += count
-        different = {*self.examples, *pairs}
-        self.examples = nsmallest(NUM_EXAMPLES, different, key=lambda pair: digest("\t".join(pair)))
+        self.examples = [*self.examples, *pairs][:NUM_EXAMPLES]
 
 
 @dataclass

@@ -63,8 +63,7 @@ def split_for_windows(words: Sequence[str], window: int) -> tuple[list[str], lis
 class WordWindows:
     """Windows of W words as sources; [START] and the words to predict as targets.
 
-    [UNK] is an input, but never a label: a window without a known label is left out. With ``varies`` only the
-    word after the window counts as its label, since a shortened window may have no other.
+    [UNK] is an input, but never a label: a window without a known label is left out.
 
     Args:
         ids: The text's words as ids.
@@ -72,7 +71,6 @@ class WordWindows:
         stride: Number of words from the start of a window to the start of the next.
         predicts: The labels. ``window``: the word after it; ``every``: the word after every word; ``last``: a
             label per word, of which only the last is set.
-        varies: Shorten each window to its last words, a random number from 1 to W.
     """
 
     def __init__(
@@ -82,14 +80,12 @@ class WordWindows:
         *,
         stride: int = 1,
         predicts: Predicts = "window",
-        varies: bool = False,
     ) -> None:
         self._ids = np.asarray(ids, dtype=np.int64)
         self._window = window
         self._predicts = predicts
-        self._varies = varies
         starts = np.arange(0, len(self._ids) - window, stride)
-        first_label = starts + (1 if predicts == "every" and not varies else window)
+        first_label = starts + (1 if predicts == "every" else window)
         num_known = np.concatenate([[0], np.cumsum(self._ids != UNK)])  # [words + 1], before each position
         self._starts = starts[num_known[starts + window + 1] > num_known[first_label]]
         self.num_left_out = len(starts) - len(self._starts)
@@ -104,24 +100,18 @@ class WordWindows:
     def batch(self, rows: np.ndarray, width: int | None, seed: Sequence[int]) -> Batch:  # noqa: ARG002
         """Return windows as ids: sources [B, W], and targets [B, 2], or [B, W + 1] with a label per word.
 
-        ``width`` is not used, since all windows have one; ``seed`` is that of their lengths, if these vary.
+        ``width`` is not used, since all windows have one, and neither is ``seed``.
         """
-        starts, window = self._starts[rows], self._window
-        lengths = np.full(len(rows), window)
-        if self._varies:
-            lengths = np.random.default_rng(seed).integers(1, window + 1, size=len(rows))
-        offsets = np.arange(window)
-        places = (starts + window - lengths)[:, None] + offsets  # -> [B, W]
-        is_inside = offsets < lengths[:, None]
-        places = np.where(is_inside, places, 0)
-        source = np.where(is_inside, self._ids[places], PAD)
-        is_label = is_inside if self._predicts == "every" else offsets == lengths[:, None] - 1
-        labels = np.where(is_label, self._ids[places + 1], PAD)
+        starts = self._starts[rows]
+        windows = self._ids[starts[:, None] + np.arange(self._window + 1)]  # -> [B, W + 1]
+        labels = windows[:, 1:].copy()
+        if self._predicts == "last":
+            labels[:, :-1] = PAD
         if self._predicts == "window":
-            labels = self._ids[starts + window][:, None]  # -> [B, 1]
-        labels = np.where(labels == UNK, PAD, labels)
+            labels = labels[:, -1:]  # -> [B, 1]
+        labels[labels == UNK] = PAD
         first = np.full((len(rows), 1), START)
-        return source, np.concatenate([first, labels], axis=1)
+        return windows[:, :-1], np.concatenate([first, labels], axis=1)
 
     def batches(self, windows: int) -> Iterator[Batch]:
         """Yield all windows once in batches, in the order of the text."""

@@ -14,14 +14,14 @@ from lxml import etree
 
 from ptenmt.documents.inline import (
     LINE_BREAK,
-    InlineText,
+    Node,
     Piece,
-    TreeWriter,
+    TreeUnit,
     check_tags,
     is_prose,
     is_translated,
     limited,
-    ordinal,
+    tree_units,
     xml_characters,
 )
 from ptenmt.errors import DocumentError
@@ -54,8 +54,7 @@ _POINTS = {
 _ATTRIBUTES = ("alt", "title", "placeholder", "aria-label", "label")
 _DESCRIPTIONS = ("description", "og:description", "og:title", "twitter:description", "twitter:title")
 """``meta`` elements with a text."""
-_BEFORE_PAGE = re.compile(r"\s+|<!--.*?-->|<\?[^>]*>", re.DOTALL)
-_BEGIN_OF_PAGE = re.compile(r"<(?:!doctype|html|head|body)\b", re.IGNORECASE)
+_BEGIN_OF_PAGE = re.compile(r"<(?:html|head|body)\b", re.IGNORECASE)
 _END_OF_BODY = re.compile(r"</(?:body|html)\b[^>]*>?", re.IGNORECASE)
 """These end tags are optional, and libxml2 drops text that follows them."""
 _NO_XML = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#\d+|#x[\da-fA-F]+);)(?:\w+;)?|<(?![\w:/!?])")
@@ -66,16 +65,86 @@ _UNFINISHED_CODE = re.compile(r"<\?php.*", re.DOTALL)
 _CODE_NAME = re.compile("(?:(?:<|&lt;)!--)?ptenmtcode([0-9]{1,6})q(?:--(?:>|&gt;))?")
 _NO_COMMENTS = r"<(?:title|textarea)\b(?:{0}|[^<])*|<[A-Za-z/](?:{0}|[^>])*"
 """Where comments cannot stand: an element with nothing but text, a tag."""
-_BEFORE_HTML = re.compile(r"\s+|<!--ptenmtcode[0-9]+q-->")
 _PROLOG = re.compile(r"\s+|<\?.*?\?>|<!--.*?-->|<!doctype\b[^>\[]*>", re.IGNORECASE | re.DOTALL)
-"""What precedes the root of XML. A document type with declarations is none: it is not well-formed."""
+"""What precedes the root. In XML a document type with declarations is none: it is not well-formed."""
 _XHTML = "{http://www.w3.org/1999/xhtml}"
 _LANGUAGES = "lang", "{http://www.w3.org/XML/1998/namespace}lang"
 _WHITE = " \t\r\n\f"
-_SPACE = re.compile(f"[{_WHITE}]+")
-_SPACES = "{http://www.w3.org/XML/1998/namespace}space"
-_Element = Any
-"""lxml has no public name for the class of elements."""
+_SPACES = re.compile(f"[{_WHITE}]+")
+SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+
+
+class _HtmlUnit(TreeUnit):
+    """Text and inline elements between two blocks of HTML, or of XML with the same roles; see ``_roles``."""
+
+    _text_before = ""
+    """The last part of the text that is read."""
+    _is_after_point = False
+    """Whether an element without text follows it."""
+
+    def __init__(self, element: Node, place: str, nodes: list[Node], roles: Mapping[Node, str]) -> None:
+        around = (node for node in (element, element.getparent()) if node is not None)
+        self._is_preserved = "preserve" in [node.get(SPACE) for node in around]
+        super().__init__(element, place, nodes, roles)
+        if not self._is_preserved:  # white space at both ends has no effect, and stays as it is
+            first = getattr(element, place) or ""
+            last = (nodes[-1].tail if nodes else first) or ""
+            self._before = first[: len(first) - len(first.lstrip(_WHITE))]
+            self._after = last[len(last.rstrip(_WHITE)) :] if nodes or last.strip(_WHITE) else ""
+            if self.spans and self.spans[-1][0][-1:] == " ":
+                text, path = self.spans.pop()
+                self.spans += [(text[:-1], path)] if text[:-1] or path else []
+
+    def _pieces(self, text: str | None, nodes: Iterable[Node]) -> Iterator[Piece]:
+        """The pieces of an element, or of the unit."""
+        yield from self._text_pieces(text)
+        for node in nodes:
+            kind, _, key = self._roles[node].partition(" ")
+            if kind == "placeholder":
+                is_break = node.tag == "br"
+                yield Piece("break" if is_break else "placeholder", node)
+                self._text_before, self._is_after_point = "\n" if is_break else "}", False
+            elif kind == "inline":
+                yield Piece("open", node, node.tag)
+                yield from self._pieces(node.text, node)
+                yield Piece("close", None, node.tag)
+                self._is_after_point = self._is_after_point or not (len(node) or node.text)
+            elif kind in ("begin", "end"):
+                yield Piece("open" if kind == "begin" else "close", node, key)
+            else:
+                self.boxes += [node] if kind == "box" else []
+                yield Piece("box" if node.tag in _POINTS else "point", node, node.tag)
+                self._is_after_point = True
+            yield from self._text_pieces(node.tail)
+
+    def _text_pieces(self, text: str | None) -> Iterator[Piece]:
+        """A text with white space collapsed as in browsers."""
+        spaced = (text or "") if self._is_preserved else _SPACES.sub(" ", text or "")
+        if spaced[:1] == " " and self._text_before[-1:] in ("", " ", "\n") and not self._is_preserved:
+            spaced = spaced[1:]
+            if self._is_after_point:
+                yield Piece("point", " ")
+        if spaced:
+            yield Piece("text", spaced)
+            self._text_before, self._is_after_point = spaced, False
+
+    def _emptied(self, element: Node, is_first: bool) -> tuple[Node, Node | None]:
+        if self._roles[element].startswith(("begin", "end")):
+            return deepcopy(element), None
+        if not is_first:
+            attributes = {name: value for name, value in element.attrib.items() if name != "id"}
+            element = element.makeelement(element.tag, attributes)
+        elif self._roles[element] == "inline":
+            element[:] = []
+            element.text = None
+        return element, element
+
+    def _append_text(self, parent: Node, text: str) -> None:
+        last = next(parent.iterchildren(reversed=True), None)  # len() counts them all
+        if last is None:
+            parent.text = (parent.text or "") + text
+        else:
+            last.tail = (last.tail or "") + text
 
 
 class Html:
@@ -86,6 +155,8 @@ class Html:
         languages: In ``lang`` the first ones are replaced by the second, the language of the translation.
         is_xhtml: Whether it is XML, with the elements of HTML.
         roles: Of other XML, the function for the role of each node; see ``_roles``.
+        unit_type: The class of its texts, which knows the roles.
+        max_tags: How many characters may begin a tag.
 
     Raises:
         DocumentError: It has too many tags, attributes or texts, is nested too deeply, or is XML that is not
@@ -98,9 +169,11 @@ class Html:
         languages: tuple[Collection[str], str] | None = None,
         *,
         is_xhtml: bool = False,
-        roles: Callable[[_Element], dict[_Element, str]] | None = None,
+        roles: Callable[[Node], dict[Node, str]] | None = None,
+        unit_type: type[TreeUnit] = _HtmlUnit,
+        max_tags: int = MAX_TAGS,
     ) -> None:
-        check_tags(source.count("<"), MAX_TAGS)
+        check_tags(source.count("<"), max_tags)
         is_xml = is_xhtml or roles is not None
         self._codes: list[str] = []
         self._breaks: list[str] = []
@@ -113,9 +186,12 @@ class Html:
             self._breaks = LINE_BREAK.findall(source)
             source = LINE_BREAK.sub("<br>", source)
         self._is_xhtml = is_xhtml
-        begin = _end_of_all(_PROLOG if is_xml else _BEFORE_HTML, source)
+        begin = 0
+        while part := _PROLOG.match(source, begin):
+            begin = part.end()
         self._prolog, source = source[:begin], source[begin:]
-        self._is_page = not is_xml and _begins_page(source)
+        is_page = "<!doctype" in self._prolog.lower() or _BEGIN_OF_PAGE.match(source) is not None
+        self._is_page = is_page and not is_xml
         self._method = "xml" if is_xml else "html"
         if is_xml:
             self.root = _parsed_xml(source)
@@ -123,9 +199,10 @@ class Html:
             self.root = _parsed(source if self._is_page else f"<html><body>{source}")
         for node in self.root.iter(f"{_XHTML}*") if is_xhtml else ():
             node.tag = node.tag.removeprefix(_XHTML)
-        translated = {} if roles else _translated(self.root, languages)
+        pictures = dict.fromkeys(self.root.iter("{*}docPr", "{*}cNvPr"))
+        translated = pictures if roles else _translated(self.root, languages)
         role_of = roles(self.root) if roles else _roles(self.root, translated)
-        units = _units(self.root, role_of)
+        units = tree_units(self.root, role_of, unit_type)
         self._units = [unit for unit in units if is_translated(text_of(unit.spans))]
         self._attributes = [
             (element, name)
@@ -147,7 +224,7 @@ class Html:
         for element, name in self._attributes:
             element.set(name, xml_characters(text_of(next(remaining))))
         if self._is_page:
-            return self._as_typed(self._prolog + self._written(self.root.getroottree()))
+            return self._as_typed(self._prolog + self._written(self.root))
         body = self.root[0]
         start = self._prolog + escape(body.text or "", quote=False)
         return self._as_typed(start + "".join(map(self._written, body)))
@@ -176,7 +253,7 @@ class Html:
             lambda name: self._codes[int(name[1])] if int(name[1]) < len(self._codes) else name[0], written
         )
 
-    def _name_language(self, translated: Iterable[_Element], sources: Collection[str], target: str) -> None:
+    def _name_language(self, translated: Iterable[Node], sources: Collection[str], target: str) -> None:
         """Replace the language that the page, or an element of it, names."""
         if self._is_page:
             self.root.set("lang", target)
@@ -194,130 +271,7 @@ class Html:
         return written.replace("<wbr></wbr>", "<wbr>")
 
 
-class _HtmlUnit:
-    """Text and inline elements between two blocks.
-
-    Args:
-        element: A block.
-        place: ``text``, if the unit begins in it, before its first child; ``tail``, if it follows it.
-        nodes: The inline elements.
-        roles: Of all elements; see ``_roles``.
-    """
-
-    def __init__(
-        self, element: _Element, place: str, nodes: list[_Element], roles: Mapping[_Element, str]
-    ) -> None:
-        self._element, self._place, self._nodes, self._roles = element, place, nodes, roles
-        self.boxes: list[_Element] = []
-        """The elements that have texts of their own."""
-        self._text_before = ""
-        """The last part of the text that is read."""
-        self._is_after_point = False
-        """Whether an element without text follows it."""
-        around = (node.get(_SPACES) for node in [element, *element.iterancestors()])
-        self._is_preserved = next(filter(None, around), "") == "preserve"
-        first = getattr(element, place) or ""
-        self._text = InlineText(self._pieces(first, nodes))
-        self.spans = self._text.spans
-        self._before = self._after = ""
-        if not self._is_preserved:  # white space at both ends has no effect, and stays as it is
-            last = (nodes[-1].tail if nodes else first) or ""
-            self._before = first[: len(first) - len(first.lstrip(_WHITE))]
-            self._after = last[len(last.rstrip(_WHITE)) :] if nodes or last.strip(_WHITE) else ""
-            if self.spans and self.spans[-1][0][-1:] == " ":
-                text, path = self.spans.pop()
-                self.spans += [(text[:-1], path)] if text[:-1] or path else []
-
-    def _pieces(self, text: str | None, nodes: Iterable[_Element]) -> Iterator[Piece]:
-        """The pieces of an element, or of the unit."""
-        yield from self._text_pieces(text)
-        for node in nodes:
-            kind, _, key = self._roles[node].partition(" ")
-            if kind == "placeholder":
-                is_break = node.tag == "br"
-                yield Piece("break" if is_break else "placeholder", node)
-                self._text_before, self._is_after_point = "\n" if is_break else "}", False
-            elif kind == "inline":
-                yield from self._element_pieces(node)
-            elif kind in ("begin", "end"):
-                yield Piece("open" if kind == "begin" else "close", node, key)
-            else:
-                self.boxes += [node] if kind == "box" else []
-                yield Piece("box" if node.tag in _POINTS else "point", node, node.tag)
-                self._is_after_point = True
-            yield from self._text_pieces(node.tail)
-
-    def _element_pieces(self, node: _Element) -> Iterator[Piece]:
-        is_sign = node.tag == "sup" and len(node) == 0
-        sign = ordinal(self._text_before, node.text or "") if is_sign else ""
-        yield from self._text_pieces(sign)
-        yield Piece("open", node, node.tag)
-        if not sign:
-            yield from self._pieces(node.text, node)
-        yield Piece("close", None, node.tag)
-        self._is_after_point = self._is_after_point or not (len(node) or node.text)
-
-    def _text_pieces(self, text: str | None) -> Iterator[Piece]:
-        """A text with white space collapsed as in browsers."""
-        spaced = (text or "") if self._is_preserved else _SPACE.sub(" ", text or "")
-        if spaced[:1] == " " and self._text_before[-1:] in ("", " ", "\n") and not self._is_preserved:
-            spaced = spaced[1:]
-            if self._is_after_point:
-                yield Piece("point", " ")
-        if spaced:
-            yield Piece("text", spaced)
-            self._text_before, self._is_after_point = spaced, False
-
-    def fill(self, spans: Sequence[Fragment]) -> None:
-        """Replace the text."""
-        for node in self._nodes:
-            node.getparent().remove(node)
-        container = self._element.makeelement("div")
-        self._text.write(spans, TreeWriter(container, self._emptied, _append_text))
-        _append_text(container, self._after)
-        self._nodes = list(container)
-        setattr(self._element, self._place, None)
-        for node in reversed(self._nodes):
-            if self._place == "text":
-                self._element.insert(0, node)
-            else:
-                self._element.addnext(node)
-        setattr(self._element, self._place, self._before + (container.text or ""))
-
-    def _emptied(self, element: _Element, is_first: bool) -> tuple[_Element, _Element | None]:
-        if self._roles[element].startswith(("begin", "end")):
-            return deepcopy(element), None
-        if not is_first:
-            attributes = {name: value for name, value in element.attrib.items() if name != "id"}
-            element = element.makeelement(element.tag, attributes)
-        elif self._roles[element] == "inline":
-            element[:] = []
-            element.text = None
-        return element, element
-
-
-def _append_text(parent: _Element, text: str) -> None:
-    last = next(parent.iterchildren(reversed=True), None)  # len() counts them all
-    if last is None:
-        parent.text = (parent.text or "") + text
-    else:
-        last.tail = (last.tail or "") + text
-
-
-def _begins_page(source: str) -> bool:
-    """Return whether this is a whole page rather than a fragment."""
-    return _BEGIN_OF_PAGE.match(source, _end_of_all(_BEFORE_PAGE, source)) is not None
-
-
-def _end_of_all(pattern: re.Pattern[str], text: str) -> int:
-    """Return where the matches of the pattern, one directly after another from the beginning, end."""
-    end = 0
-    while match := pattern.match(text, end):
-        end = match.end()
-    return end
-
-
-def _parsed(source: str) -> _Element:
+def _parsed(source: str) -> Node:
     content = _END_OF_BODY.sub("", source).encode()
     etree.fromstring(content, etree.HTMLParser(encoding="utf-8", target=_Bounds()))
     parser = etree.HTMLParser(encoding="utf-8", default_doctype=False)
@@ -333,21 +287,17 @@ def _parsed(source: str) -> _Element:
     return root
 
 
-def _parsed_xml(source: str) -> _Element:
+def _parsed_xml(source: str) -> Node:
     """XML in two elements, as a fragment of HTML is."""
     content = _NO_XML.sub(lambda sign: escape(unescape(sign[0])), xml_characters(source))
     content = f"<xml><xml>{content}</xml></xml>"
-    check_bounds(content.encode())
+    bounded = etree.XMLParser(resolve_entities=False, recover=True, target=_Bounds())
+    etree.fromstring(content.encode(), bounded)
     parser = etree.XMLParser(resolve_entities=False, recover=True)
     root = etree.fromstring(content, parser)
     if errors := parser.error_log.filter_from_fatals():  # others are of namespaces that are not declared
         raise DocumentError(f"the XML is not well-formed: {errors[0].message.strip()}")
     return root
-
-
-def check_bounds(xml: bytes) -> None:
-    """Refuse XML, well-formed or not, whose elements have too many attributes or namespaces."""
-    etree.fromstring(xml, etree.XMLParser(resolve_entities=False, recover=True, target=_Bounds()))
 
 
 class _Bounds:
@@ -369,9 +319,9 @@ class _Bounds:
     def close(self) -> None: ...
 
 
-def _translated(root: _Element, languages: tuple[Collection[str], str] | None) -> dict[_Element, None]:
+def _translated(root: Node, languages: tuple[Collection[str], str] | None) -> dict[Node, None]:
     """The elements whose attributes are translated, and their texts but for ``_UNTRANSLATED``, in order."""
-    translated: dict[_Element, None] = {}
+    translated: dict[Node, None] = {}
     metas = (node.get("content", "") for node in root.iter("meta") if node.get("name") == "google")
     is_refused = any("notranslate" in content for content in metas)
     for node in root.iter("*"):
@@ -389,13 +339,15 @@ def _translated(root: _Element, languages: tuple[Collection[str], str] | None) -
     return translated
 
 
-def _language(element: _Element) -> str:
+def _language(element: Node) -> str:
     language: str = next(filter(None, map(element.get, _LANGUAGES)), "").lower().split("-")[0]
     return language
 
 
-def _names(element: _Element) -> Sequence[str]:
+def _names(element: Node) -> Sequence[str]:
     """The attributes of an element that have a text."""
+    if element.tag.rpartition("}")[2] in ("docPr", "cNvPr"):  # a picture in an office file
+        return ("descr",)
     if element.tag == "meta":
         name = element.get("name") or element.get("property") or ""
         return ("content",) if name.lower() in _DESCRIPTIONS else ()
@@ -404,14 +356,14 @@ def _names(element: _Element) -> Sequence[str]:
     return _ATTRIBUTES
 
 
-def _roles(root: _Element, translated: Collection[_Element]) -> dict[_Element, str]:
+def _roles(root: Node, translated: Collection[Node]) -> dict[Node, str]:
     """The role of each node in a text.
 
     ``inline``: its text is part of that. ``placeholder``: its contents are not translated, or it is a line
     break. ``point``: it stands between words; so does a ``box``, whose texts are separate. ``block``: texts
     end at it, and at an ``untranslated`` one, of which only blocks inside may be translated.
     """
-    roles: dict[_Element, str] = {}
+    roles: dict[Node, str] = {}
     for node in reversed(list(root.iter())):
         is_translated = node in translated and node.tag not in _UNTRANSLATED
         if node.tag in _POINTS and is_translated:
@@ -429,24 +381,7 @@ def _roles(root: _Element, translated: Collection[_Element]) -> dict[_Element, s
     return roles
 
 
-def _is_note(node: _Element) -> bool:
+def _is_note(node: Node) -> bool:
     """Whether a superscript is the mark of a footnote: a number, in brackets, or a link."""
     text = "".join(node.itertext()).strip() if node.tag == "sup" else "a"
     return text[:1] == "[" or not is_prose(text) or (node.tag == "sup" and node.find("a") is not None)
-
-
-def _units(block: _Element, roles: Mapping[_Element, str]) -> Iterator[_HtmlUnit]:
-    """The translation units in a block, in order."""
-    begin, place, nodes = block, "text", list[_Element]()
-    for child in [*block, None]:
-        if child is not None and roles[child] not in ("block", "untranslated"):
-            nodes.append(child)
-            continue
-        if roles[block] != "untranslated":
-            unit = _HtmlUnit(begin, place, nodes, roles)
-            yield unit
-            for box in unit.boxes:
-                yield from _units(box, roles)
-        if child is not None:
-            yield from _units(child, roles)
-            begin, place, nodes = child, "tail", []

@@ -1,7 +1,8 @@
 """What is translated in a document: which texts, how many there may be, and their inline elements."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import chain, count, groupby, islice, pairwise
@@ -21,14 +22,16 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _AMOUNT = re.compile(r"\d(?:,\d|\.\d{3}(?!\d))")
 _FILE_NAME = re.compile(r"\S*\w\.(?:[a-z]{3,4}|[a-z]{2,3}\d|js|md|py|gz|sh)")
 _VOID = re.compile(r"<(?:br|hr|img|input|wbr)\b.*|<.*/>", re.IGNORECASE | re.DOTALL)
-_BEFORE_ORDINAL = re.compile(r"(?:\d|\b[nN])\.?$")
-_ORDINAL_SIGNS = {"o": "º", "a": "ª"}
 _NUMBER_IN_BRACES = re.compile(r"\{\d+\}")
 _PLACEHOLDERS = re.compile(r"\{\d+\}|\n")
 _LINE_END = re.compile("[\n\v\f\x85\u2028\u2029]")
 _GAP = re.compile(r"[\s|·•/›»>–—-]*")
 _LINKS, _WITHIN_WORDS = {"a", "link"}, {"sub", "sup", "run"}
 _Item = TypeVar("_Item")
+CONTAINER = "container"
+"""The tag of what a translation is written to."""
+Node = Any
+"""An element of lxml's, which has no public name for their class."""
 
 
 def is_prose(text: str) -> bool:
@@ -59,12 +62,6 @@ def check_tags(count: int, limit: int) -> None:
 def xml_characters(text: str) -> str:
     """A text without the characters that XML forbids; two of them are white space."""
     return _NOT_XML.sub(lambda sign: " " if sign[0] in "\v\f" else "", text)
-
-
-def ordinal(before: str, text: str) -> str:
-    """The sign for a superscript that is part of the number before it, as in 1.º or n.º; else nothing."""
-    is_part = len(text) <= 2 and text.isalpha() and _BEFORE_ORDINAL.search(before)
-    return _ORDINAL_SIGNS.get(text, text) if is_part else ""
 
 
 class Piece(NamedTuple):
@@ -119,7 +116,7 @@ class InlineText:
         if has_texts:
             self._separate()
 
-    def write(self, spans: Iterable[Fragment], writer: "StringWriter | TreeWriter") -> None:
+    def write(self, spans: Iterable[Fragment], writer: "StringText | TreeUnit") -> None:
         """Write a translation; placeholders that it lost are at its end, and line ends that it added stay."""
         last, begun = Elements(), set[int]()
         left = {name: [*items] for name, items in self._placeholders.items()}
@@ -254,58 +251,89 @@ def html_tag(tag: str) -> str:
 
 
 class StringText(InlineText):
-    """A text whose elements are strings, such as the tags of subtitles; they are written as they stand."""
-
-    def written(self, spans: Iterable[Fragment], escaped: Callable[[str], str] = str) -> str:
-        """A translation with its tags; ``escaped`` turns text into that of the format."""
-        writer = StringWriter(escaped)
-        self.write(spans, writer)
-        return "".join(writer.parts)
-
-
-class StringWriter:
-    """Writes a text whose elements are strings; ``escaped`` turns text into that of the format."""
-
-    def __init__(self, escaped: Callable[[str], str]) -> None:
-        self.parts: list[str] = []
-        self._escaped = escaped
-
-    def open(self, begin: str, *, is_first: bool) -> None:  # noqa: ARG002
-        """Begin an element."""
-        self.parts.append(begin)
-
-    def close(self, end: str | None) -> None:
-        """End the innermost element, with nothing of its own if there is none."""
-        self.parts.append(end or "")
-
-    def append(self, item: str) -> None:
-        """Append what a placeholder or a line end stands for."""
-        self.parts.append(item)
-
-    def append_text(self, text: str) -> None:
-        """Append text."""
-        self.parts.append(self._escaped(text))
-
-
-class TreeWriter:
-    """Writes a text whose elements are nodes of a tree.
+    """A text whose elements are strings, such as the tags of subtitles; they are written as they stand.
 
     Args:
-        container: What gets it.
-        emptied: Given an element, and whether it is written for the first time: one like it without its text,
-            and what gets the translated text, None if that follows it.
-        append_text: Appends a text to an element.
+        pieces: As of ``InlineText``, and so is ``has_texts``.
+        escaped: Turns text into that of the format.
+        encoded: Turns the text with its tags into what stands in the file.
     """
 
     def __init__(
         self,
-        container: Any,
-        emptied: Callable[[Any, bool], tuple[Any, Any]],
-        append_text: Callable[[Any, str], None],
+        pieces: Iterable[Piece],
+        *,
+        escaped: Callable[[str], str] = str,
+        encoded: Callable[[str], str] = str,
+        has_texts: bool = True,
     ) -> None:
-        self._opened = [container]
+        self._escaped, self._encoded = escaped, encoded
+        self._parts: list[str] = []
+        super().__init__(pieces, has_texts=has_texts)
+
+    def written(self, spans: Sequence[Fragment]) -> str:
+        """A translation as it stands in the file."""
+        self._parts = []
+        self.write(spans, self)
+        return self._encoded("".join(self._parts))
+
+    def open(self, begin: str, *, is_first: bool) -> None:  # noqa: ARG002
+        """Begin an element."""
+        self._parts.append(begin)
+
+    def close(self, end: str | None) -> None:
+        """End the innermost element, with nothing of its own if there is none."""
+        self._parts.append(end or "")
+
+    def append(self, item: str) -> None:
+        """Append what a placeholder or a line end stands for."""
+        self._parts.append(item)
+
+    def append_text(self, text: str) -> None:
+        """Append text."""
+        self._parts.append(self._escaped(text))
+
+
+class TreeUnit(ABC):
+    """Text and nodes of a tree between two blocks, which its translation replaces.
+
+    Args:
+        element: A block.
+        place: ``text``, if the unit begins in it, before its first child; ``tail``, if it follows it.
+        nodes: The inline elements.
+        roles: Of all elements; see ``tree_units``.
+    """
+
+    num_copied = 0
+    """How many elements of formatting its translation may copy."""
+
+    def __init__(self, element: Node, place: str, nodes: list[Node], roles: Mapping[Node, str]) -> None:
+        self._element, self._place, self._nodes, self._roles = element, place, nodes, roles
+        self._before = self._after = ""
+        """White space around the text."""
+        self.boxes: list[Node] = []
+        """The elements that have texts of their own."""
+        self._opened: list[Node] = []
         """What gets the translated text, outermost first."""
-        self._emptied, self._append_text = emptied, append_text
+        self._text = InlineText(self._pieces(getattr(element, place), nodes))
+        self.spans = self._text.spans
+
+    def fill(self, spans: Sequence[Fragment]) -> None:
+        """Replace the text."""
+        for node in self._nodes:
+            node.getparent().remove(node)
+        container = self._element.makeelement(CONTAINER)
+        self._opened = [container]
+        self._text.write(spans, self)
+        self.append_text(self._after)
+        self._nodes = list(container)
+        setattr(self._element, self._place, None)
+        for node in reversed(self._nodes):
+            if self._place == "text":
+                self._element.insert(0, node)
+            else:
+                self._element.addnext(node)
+        setattr(self._element, self._place, self._before + (container.text or ""))
 
     def open(self, begin: Any, *, is_first: bool) -> None:
         """Begin an element, for the first time or again, or append text that is one."""
@@ -336,3 +364,42 @@ class TreeWriter:
         """Append text, if there is any."""
         if text:
             self._append_text(self._opened[-1], xml_characters(text))
+
+    @abstractmethod
+    def _pieces(self, text: str | None, nodes: Iterable[Node]) -> Iterator[Piece]:
+        """The pieces of an element, or of the unit; adds to ``boxes``."""
+
+    @abstractmethod
+    def _emptied(self, element: Node, is_first: bool) -> tuple[Node, Node | None]:
+        """An element without its text, for the first time or again, and what gets that of the translation.
+
+        None: what is around the element.
+        """
+
+    @abstractmethod
+    def _append_text(self, parent: Node, text: str) -> None:
+        """Append text to an element."""
+
+
+_Unit = TypeVar("_Unit", bound=TreeUnit)
+
+
+def tree_units(block: Node, roles: Mapping[Node, str], unit_type: type[_Unit]) -> Iterator[_Unit]:
+    """The units in a block, in order.
+
+    ``roles``: a text ends at a ``block``, or an element without a role, and at an ``untranslated`` one, of
+    which only blocks inside are translated; the other roles are those that ``unit_type`` knows.
+    """
+    begin, place, nodes = block, "text", list[Node]()
+    for child in [*block, None]:
+        if child is not None and roles.get(child, "block") not in ("block", "untranslated"):
+            nodes.append(child)
+            continue
+        if roles.get(block) != "untranslated" and (nodes or getattr(begin, place)):
+            unit = unit_type(begin, place, nodes, roles)
+            yield unit
+            for box in unit.boxes:
+                yield from tree_units(box, roles, unit_type)
+        if child is not None:
+            yield from tree_units(child, roles, unit_type)
+            begin, place, nodes = child, "tail", []

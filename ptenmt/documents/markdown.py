@@ -19,7 +19,7 @@ from yaml import YAMLError
 from ptenmt.documents.html import BLOCKS
 from ptenmt.documents.inline import LINE_BREAK, Piece, StringText, check_tags, html_tag, is_prose, tagged
 from ptenmt.documents.strings import yaml_values
-from ptenmt.documents.text import TextFile, Unit, wrapped
+from ptenmt.documents.text import TextFile, wrapped
 from ptenmt.errors import DocumentError
 from ptenmt.translation.markup import Fragment
 
@@ -68,7 +68,7 @@ def markdown(source: str) -> TextFile:
     return TextFile(source, _prose(source))
 
 
-def _prose(source: str) -> Iterator[tuple[int, int, Unit]]:
+def _prose(source: str) -> Iterator[tuple[int, int, StringText]]:
     """The prose of front matter, paragraphs, headings, cells and HTML blocks, in order."""
     front_matter = _FRONT_MATTER.match(source)
     if front_matter and front_matter[1] == "---":
@@ -84,13 +84,13 @@ def _prose(source: str) -> Iterator[tuple[int, int, Unit]]:
             yield ranges[0][0], ranges[-1][1], kind(token, breaks)
 
 
-def _html_texts(source: str, begin: int, end: int) -> Iterator[tuple[int, int, Unit]]:
+def _html_texts(source: str, begin: int, end: int) -> Iterator[tuple[int, int, StringText]]:
     """The texts of an HTML block."""
     ends = [(begin, begin), *(tag.span() for tag in _HTML_END.finditer(source, begin, end)), (end, end)]
     for (_, first), (last, _) in pairwise(ends):
         if text := source[first:last].strip():
             first = source.index(text, first)
-            yield first, first + len(text), _HtmlText(text)
+            yield first, first + len(text), _html_text(text)
 
 
 def _inline(source: str, begin: int) -> Iterator[tuple[_Token, list[tuple[int, int]], list[str]]]:
@@ -126,22 +126,14 @@ def _inline(source: str, begin: int) -> Iterator[tuple[_Token, list[tuple[int, i
                 yield token, [(place, cell_end)], []
 
 
-class _HtmlText:
+def _html_text(source: str) -> StringText:
     """A text of an HTML block, which is written on one line."""
-
-    def __init__(self, source: str) -> None:
-        pieces = tagged(" ".join(map(str.strip, source.splitlines())), _TAG, html_tag)
-        self._text = StringText(
-            piece._replace(item=unescape(piece.item)) if piece.kind == "text" else piece for piece in pieces
-        )
-        self.spans = self._text.spans
-
-    def written(self, spans: Sequence[Fragment]) -> str:
-        """The text with another one."""
-        return self._text.written(spans, partial(escape, quote=False))
+    pieces = tagged(" ".join(map(str.strip, source.splitlines())), _TAG, html_tag)
+    read = (piece._replace(item=unescape(piece.item)) if piece.kind == "text" else piece for piece in pieces)
+    return StringText(read, escaped=partial(escape, quote=False))
 
 
-class _Paragraph:
+class _Paragraph(StringText):
     """A paragraph, or a heading.
 
     Args:
@@ -161,11 +153,10 @@ class _Paragraph:
         self._literal = set[str]()
         """Characters that stand in the text without being syntax, though they could be."""
         self._has_prose = any(child.type == "text" and is_prose(child.content) for child in token.children)
-        self._text = StringText(self._pieces(token.content, token.children))
+        super().__init__(self._pieces(token.content, token.children), escaped=self._with_escapes)
         self._literal.difference_update(
             child.content for child in token.children if child.type == "text_special"
         )
-        self.spans = self._text.spans
 
     def _pieces(self, content: str, children: Sequence[_Token]) -> Iterator[Piece]:
         end = len(self._prefix)
@@ -229,10 +220,8 @@ class _Paragraph:
 
     def written(self, spans: Sequence[Fragment]) -> str:
         """The paragraph with another text, on as many lines, if possible."""
-        words = [
-            (text, path) for text, path in spans if text or self._text.elements[path[-1]].name not in _SIGNS
-        ]
-        parts = self._text.written(words, self._escaped).split("\n")
+        words = [(text, path) for text, path in spans if text or self.elements[path[-1]].name not in _SIGNS]
+        parts = super().written(words).split("\n")
         if len(parts) != len(self._num_lines):
             parts, self._num_lines = [" ".join(parts)], [sum(self._num_lines)]
         text = self._prefix
@@ -246,7 +235,7 @@ class _Paragraph:
         found = None if self._begins_anything else _BLOCK.match(line)
         return f"{line[: found.start(1)]}\\{line[found.start(1) :]}" if found else line
 
-    def _escaped(self, text: str) -> str:
+    def _with_escapes(self, text: str) -> str:
         return _SYNTAX.sub(lambda sign: sign[0] if sign[0] in self._literal else f"\\{sign[0]}", text)
 
 

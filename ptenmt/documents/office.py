@@ -19,21 +19,19 @@ from urllib.parse import unquote
 
 from lxml import etree
 
-from ptenmt.documents.html import Html, check_bounds
+from ptenmt.documents.html import SPACE, Html
 from ptenmt.documents.inline import (
-    InlineText,
+    CONTAINER,
+    Node,
     Piece,
-    TreeWriter,
+    TreeUnit,
     check_tags,
     is_prose,
-    is_translated,
     limited,
-    ordinal,
-    xml_characters,
 )
 from ptenmt.documents.text import Parsed
 from ptenmt.errors import DocumentError
-from ptenmt.translation.markup import Fragment, text_of
+from ptenmt.translation.markup import Fragment
 
 MAX_FILES = 2_000
 MAX_BYTES = 50_000_000
@@ -44,9 +42,6 @@ MAX_TAGS = 500_000
 
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """The compression methods of OPC, OpenDocument and EPUB; zipfile unpacks others without a bound."""
-_DECLARATION = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
-_Element = Any
-"""lxml has no public name for the class of elements."""
 
 
 class ZippedDocument:
@@ -90,8 +85,6 @@ def unpacked(content: bytes, kind: str) -> dict[str, bytes]:
     if sum(map(len, xml)) > MAX_XML_BYTES:
         raise _too_large()
     check_tags(sum(content.count(b"<") for content in xml), MAX_TAGS)
-    for markup in xml:
-        check_bounds(markup)
     return files
 
 
@@ -148,8 +141,7 @@ _INVISIBLE_ATTRIBUTES = {"lang", "altLang", "dirty", "err", "noProof", "smtClean
 _RANGES = {f"{_W}{name}{end}" for name in ("bookmark", "commentRange", "perm") for end in ("Start", "End")}
 """Where a range begins and ends, between two runs."""
 _DROPPED = f"{_W}proofErr"
-_CONTROL = f"{_W}sdt"
-_WRAPPERS = {_CONTROL, *(f"{_W}{name}" for name in ("hyperlink", "ins", "moveTo", "smartTag"))}
+_WRAPPERS = {f"{_W}{name}" for name in ("hyperlink", "ins", "moveTo", "smartTag")}
 _HYPERLINK, _CLICK = f"{_W}hyperlink", f"{_A}hlinkClick"
 _DELETED = {f"{_W}del", f"{_W}moveFrom"}
 _POINTS = {
@@ -166,20 +158,17 @@ _PLACEHOLDERS = {
     "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath",
 }
 """Elements beside runs whose contents Word computes, or that are formulas."""
-_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _Formatting = tuple[tuple[Any, ...], ...]
 
 
 def office_document(content: bytes, kind: Literal["a Word document", "a presentation"]) -> ZippedDocument:
     """Read a Word document or a presentation: its text, headers, footers, notes, comments, slides, charts."""
     files = unpacked(content, kind)
-    types = _parsed(files.get(_TYPES, b""), kind)
-    of_names = {
-        node.get("PartName", "").lower(): node.get("ContentType", "") for node in types.iter("{*}Override")
-    }
-    of_suffixes = {
-        node.get("Extension", "").lower(): node.get("ContentType", "") for node in types.iter("{*}Default")
-    }
+    types = Html(decoded(files, _TYPES, kind), roles=_epub_roles).root
+    of_names, of_suffixes = (
+        {node.get(key, "").lower(): node.get("ContentType", "") for node in types.iter(f"{{*}}{name}")}
+        for name, key in (("Override", "PartName"), ("Default", "Extension"))
+    )
     type_of = {
         name: of_names.get(f"/{name.lower()}") or of_suffixes.get(name.lower().rpartition(".")[2], "")
         for name in files
@@ -188,63 +177,21 @@ def office_document(content: bytes, kind: Literal["a Word document", "a presenta
     if not any(found.endswith(f"{_MAIN_PARTS[kind]}.main+xml") for found in type_of.values()):
         raise unreadable(kind)
     translated = [name for name, found in type_of.items() if _TRANSLATED.fullmatch(found)]
-    return ZippedDocument(files, {name: _OfficePart(_parsed(files[name], kind)) for name in translated})
+    return ZippedDocument(files, {name: _OfficePart(decoded(files, name, kind)) for name in translated})
 
 
-def _parsed(xml: bytes, kind: str) -> _Element:
-    try:
-        root = etree.fromstring(xml, etree.XMLParser(resolve_entities=False))
-    except etree.XMLSyntaxError as error:
-        raise unreadable(kind) from error
-    if root.getroottree().docinfo.doctype:
-        raise DocumentError("the document is damaged: it declares a document type")
-    return root
+class _RunUnit(TreeUnit):
+    """Consecutive inline elements of a paragraph; see ``_roles``."""
 
-
-class _OfficePart:
-    """A part of a Word document or a presentation: its paragraphs, then the descriptions of its pictures."""
-
-    def __init__(self, root: _Element) -> None:
-        etree.strip_tags(root, etree.Comment, etree.ProcessingInstruction)  # they split texts
-        self._root = root
-        self._units = limited(
-            unit for unit in _units(root, _roles(root)) if is_translated(text_of(unit.spans))
-        )
-        check_tags(sum(unit.num_copied for unit in self._units), MAX_TAGS)
-        pictures = root.iter("{*}docPr", "{*}cNvPr")
-        self._described = [node for node in pictures if is_prose(node.get("descr", ""))]
-        self.texts = [unit.spans for unit in self._units]
-        self.texts += [[(node.get("descr"), ())] for node in self._described]
-
-    def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> str:
-        """The XML with other texts, one for each of ``texts``."""
-        for unit, spans in zip(self._units, texts, strict=False):
-            unit.fill(spans)
-        for node, spans in zip(self._described, texts[len(self._units) :], strict=True):
-            node.set("descr", xml_characters(text_of(spans)))
-        etree.strip_tags(self._root, _FIELD)
-        return _DECLARATION + str(etree.tostring(self._root, encoding="unicode"))
-
-
-class _RunUnit:
-    """Consecutive inline elements of a paragraph.
-
-    Args:
-        nodes: The elements.
-        roles: Of them and of those inside; see ``_roles``.
-    """
-
-    def __init__(self, nodes: list[_Element], roles: Mapping[_Element, str]) -> None:
-        self._nodes, self._roles = nodes, roles
-        self._default: dict[_Element | None, _Element] = {}
+    def __init__(self, element: Node, place: str, nodes: list[Node], roles: Mapping[Node, str]) -> None:
+        self._default: dict[Node | None, Node] = {}
         """A run with the formatting of most of the text: of the unit (None), and of each wrapper."""
-        self.points: list[_Element] = []
-        """The elements that stand between words."""
-        self._text = InlineText(self._pieces(None, nodes))
-        self.spans = self._text.spans
+        super().__init__(element, place, nodes, roles)
         self.num_copied = len(self.spans) * sum(map(_size, self._default.values()))
 
-    def _pieces(self, wrapper: _Element | None, nodes: Iterable[_Element]) -> Iterator[Piece]:
+    def _pieces(
+        self, text: str | None, nodes: Iterable[Node], wrapper: Node | None = None
+    ) -> Iterator[Piece]:
         """The pieces of the unit or of a wrapper; runs with default formatting are text."""
         nodes = [node for node in nodes if self._roles[node] != "dropped"]
         formatting = {node: _formatting(node) for node in nodes if self._roles[node] == "text"}
@@ -253,49 +200,35 @@ class _RunUnit:
             counts[look] += len(_joined(node))
         plain = [look for node, look in formatting.items() if not _is_link(node)] or list(counts)
         default = max(plain, key=counts.__getitem__, default=None)
-        before = ""
         for first, group in groupby(nodes, lambda node: formatting.get(node, node)):
             if not isinstance(first, tuple):
                 yield from self._pieces_of(first)
                 continue
             run, *others = group
             text = "".join(map(_joined, (run, *others)))
-            sign = ordinal(before, text) if _is_superscript(run) else ""
-            before = text
-            if first == default or sign:
+            if first == default:
                 self._default.setdefault(wrapper, run)
-                yield Piece("text", sign or text)
+                yield Piece("text", text)
             else:
                 name = "a" if _is_link(run) else "run"
                 yield from (Piece("open", run, name), Piece("text", text), Piece("close", None, name))
 
-    def _pieces_of(self, node: _Element) -> Iterator[Piece]:
+    def _pieces_of(self, node: Node) -> Iterator[Piece]:
         """The pieces of what is no run with text."""
         name = "a" if _is_link(node) else "run"
         if self._roles[node] == "wrapper":
             yield Piece("open", node, name)
-            yield from self._pieces(node, _contents_of(node))
+            yield from self._pieces(None, node, node)
             yield Piece("close", None, name)
         elif self._roles[node] == "placeholder":
             yield Piece("placeholder", node)
         else:
-            self.points.append(node)
+            self.boxes.append(node)
             yield Piece("point", node, name)
 
     def fill(self, spans: Sequence[Fragment]) -> None:
         """Replace the text."""
-        parent, following = self._nodes[0].getparent(), self._nodes[-1].getnext()
-        container = parent.makeelement("runs")
-        for node in self._nodes:
-            parent.remove(node)
-        if None in self._default:
-            self._default[container] = self._default[None]
-        self._text.write(self._with_ranges(spans), TreeWriter(container, self._emptied, self._append_text))
-        for node in list(container):
-            if following is None:
-                parent.append(node)
-            else:
-                following.addprevious(node)
+        super().fill(self._with_ranges(spans))
 
     def _with_ranges(self, spans: Sequence[Fragment]) -> list[Fragment]:
         """Return the spans with the start of each bookmark or comment before its end."""
@@ -311,39 +244,49 @@ class _RunUnit:
                     ordered[at], ordered[ends[key]] = spans[ends[key]], spans[at]
         return ordered
 
-    def _emptied(self, element: _Element, is_first: bool) -> tuple[_Element, _Element]:
+    def _emptied(self, element: Node, is_first: bool) -> tuple[Node, Node]:
         role, default = self._roles[element], self._default.get(element)
         if role == "text":
             element = _run_like(element)
         elif role == "wrapper" and is_first:
-            _contents_of(element)[:] = []
+            element[:] = []
         elif role == "wrapper":
             element = element.makeelement(element.tag, dict(element.attrib))
-            if element.tag == _CONTROL:
-                etree.SubElement(element, f"{_CONTROL}Content")
-        contents = _contents_of(element)
         if default is not None:
-            self._default[contents] = default
-        return element, contents
+            self._default[element] = default
+        return element, element
 
-    def _append_text(self, parent: _Element, text: str) -> None:
+    def _append_text(self, parent: Node, text: str) -> None:
         if parent.tag not in _RUNS:
-            default = self._default.get(parent)
+            default = self._default.get(None if parent.tag == CONTAINER else parent)
             parent.append(parent.makeelement(f"{_W}r") if default is None else _run_like(default))
             parent = parent[-1]
         written = etree.SubElement(parent, f"{parent.tag[:-1]}t")
         written.text = text
         if parent.tag.startswith(_W):
-            written.set(_SPACE, "preserve")
+            written.set(SPACE, "preserve")
 
 
-def _roles(root: _Element) -> dict[_Element, str]:
+class _OfficePart(Html):
+    """A part of a Word document or a presentation: its paragraphs, then the descriptions of its pictures."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(source, roles=_roles, unit_type=_RunUnit, max_tags=MAX_TAGS)
+        check_tags(sum(unit.num_copied for unit in self._units), MAX_TAGS)
+
+    def _written(self, tree: Node) -> str:
+        etree.strip_tags(tree, _FIELD)
+        return super()._written(tree)
+
+
+def _roles(root: Node) -> dict[Node, str]:
     """The role of runs, and of what stands beside them.
 
     ``text``; ``wrapper``: has inline elements; ``point``: stands between words; ``placeholder``: is not
-    translated; ``dropped``: has no effect; ``break``, like all others: separates texts.
+    translated; ``dropped``: has no effect; ``block``, like all others: separates texts.
     """
-    roles: dict[_Element, str] = {}
+    etree.strip_tags(root, etree.Comment, etree.ProcessingInstruction)  # they split texts
+    roles: dict[Node, str] = {}
     _divide_runs(root)
     _wrap_fields(root)
     tags = (*_RUNS, _DROPPED, *_RANGES, *_WRAPPERS, *_DELETED, *_PLACEHOLDERS)
@@ -356,8 +299,8 @@ def _roles(root: _Element) -> dict[_Element, str]:
             is_entry = re.match(r'\s*(?:XE|TC)\s*"', "".join(node.itertext()))
             roles[node] = "point" if is_entry else "placeholder"
         elif node.tag in _WRAPPERS:
-            is_inline = all(roles.get(child, "break") != "break" for child in _contents_of(node))
-            roles[node] = "wrapper" if is_inline else "break"
+            is_inline = all(roles.get(child, "block") != "block" for child in node)
+            roles[node] = "wrapper" if is_inline else "block"
         else:
             inside = {child.tag for child in node.iterchildren("*")} - _INVISIBLE - _PROPERTIES
             if not inside:
@@ -366,11 +309,11 @@ def _roles(root: _Element) -> dict[_Element, str]:
                 is_mark = not is_prose(_joined(node)) and _is_superscript(node)  # of a footnote
                 roles[node] = "point" if is_mark else "text"
             else:
-                roles[node] = "point" if inside <= _POINTS else "break"
+                roles[node] = "point" if inside <= _POINTS else "block"
     return roles
 
 
-def _divide_runs(root: _Element) -> None:
+def _divide_runs(root: Node) -> None:
     """Divide runs that have text and something else."""
     num_copied = 0
     for run in list(root.iter(*_RUNS)):
@@ -387,13 +330,13 @@ def _divide_runs(root: _Element) -> None:
             run = following
 
 
-def _wrap_fields(root: _Element) -> None:
+def _wrap_fields(root: Node) -> None:
     """Put the runs of each field into an element, unless its text is translated."""
     fields = (
         run for run in root.iter(f"{_W}r") if run is not root and run.find(_FIELD_CHARACTER) is not None
     )
     for parent in dict.fromkeys(run.getparent() for run in fields):
-        depth, nodes = 0, list[_Element]()
+        depth, nodes = 0, list[Node]()
         for node in list(parent):
             kinds = [mark.get(f"{_W}fldCharType") for mark in node.iterchildren(_FIELD_CHARACTER)]
             depth += kinds.count("begin")
@@ -409,34 +352,11 @@ def _wrap_fields(root: _Element) -> None:
                 nodes = []
 
 
-def _units(container: _Element, roles: Mapping[_Element, str]) -> Iterator[_RunUnit]:
-    """The translation units in an element, in order."""
-    nodes: list[_Element] = []
-    for child in [*container, None]:
-        if child is not None and roles.get(child, "break") != "break":
-            nodes.append(child)
-            continue
-        if nodes:
-            unit = _RunUnit(nodes, roles)
-            yield unit
-            for point in unit.points:
-                yield from _units(point, roles)
-        nodes = []
-        if child is not None:
-            yield from _units(child, roles)
-
-
-def _is_link(node: _Element) -> bool:
+def _is_link(node: Node) -> bool:
     return node.tag == _HYPERLINK or next(node.iterchildren(*_PROPERTIES), node).find(_CLICK) is not None
 
 
-def _contents_of(element: _Element) -> _Element:
-    """What has the contents of an element."""
-    contents = element.find(f"{_CONTROL}Content") if element.tag == _CONTROL else None
-    return element if contents is None else contents
-
-
-def _formatting(run: _Element) -> _Formatting:
+def _formatting(run: Node) -> _Formatting:
     """A run's properties, comparable, without those that are invisible."""
     effects = []
     for properties in run.iterchildren(*_PROPERTIES):
@@ -449,7 +369,7 @@ def _formatting(run: _Element) -> _Formatting:
     return tuple(effects)
 
 
-def _is_superscript(run: _Element) -> bool:
+def _is_superscript(run: Node) -> bool:
     properties = run.iterchildren(f"{_A}rPr")
     is_raised = any(element.get("baseline", "-")[0] not in "-0" for element in properties)
     return is_raised or any(
@@ -457,19 +377,19 @@ def _is_superscript(run: _Element) -> bool:
     )
 
 
-def _size(run: _Element) -> int:
+def _size(run: Node) -> int:
     """How many elements a run's formatting has."""
     return sum(1 for properties in run.iterchildren(*_PROPERTIES) for _ in properties.iter())
 
 
-def _run_like(run: _Element) -> _Element:
+def _run_like(run: Node) -> Node:
     """An empty run with the same formatting."""
     empty = run.makeelement(run.tag)
     empty.extend(map(deepcopy, run.iterchildren(*_PROPERTIES)))
     return empty
 
 
-def _joined(run: _Element) -> str:
+def _joined(run: Node) -> str:
     return "".join(element.text or "" for element in run.iterchildren(*_TEXTS))
 
 

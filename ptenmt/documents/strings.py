@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from copy import deepcopy
 from functools import partial
 from typing import Any
@@ -11,11 +11,10 @@ import yaml
 from lxml import etree
 
 from ptenmt.data.kept_parts import without_kept_parts
-from ptenmt.documents.html import Html
-from ptenmt.documents.inline import StringText, check_tags, html_tag, tagged
+from ptenmt.documents.html import SPACE, Html
+from ptenmt.documents.inline import Node, StringText, check_tags, html_tag, tagged
 from ptenmt.documents.text import TextFile
 from ptenmt.errors import DocumentError
-from ptenmt.translation.markup import Fragment
 
 MAX_YAML_CHARACTERS = 2_000_000
 MAX_DEPTH = 200
@@ -23,10 +22,10 @@ MAX_TAGS = 50_000
 _YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _TAG = r"</?(?:[A-Za-z][^<>]*|\d+ ?/?)>"
-_IDENTIFIER = re.compile(r":\w+|\w+(?:\.\w+)+|\d\w*")
-"""One word that a program reads, such as the name of a symbol, a key or a size, and no kept part."""
+_IDENTIFIER = re.compile(r"[\w.:/@+-]*(?:\w[.:]\w|\d)[\w.:/@+-]*|[/:.]\S+")
+"""One word that a program reads, such as a version, a key, a path or a size, and no kept part."""
 _MOST_OF_CODE = 500
-"""Characters."""
+"""Characters; of longer strings only the choices among texts are looked for."""
 _MESSAGE_FORMAT = re.compile(r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,")
 """ICU's choice among texts."""
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -35,39 +34,29 @@ _ACCELERATOR = re.compile(r"(?<!\S)(?:(?:[^\W\d_]{1,2}(?=&[a-zà-ÿ]{2}))?&|_)(?
 _BEGIN_OF_WORD = re.compile(r"(?<!\S)(?=[^\W\d_])")
 
 
-class _String:
+def _string(value: str, encoded: Callable[[str], str]) -> StringText:
     """A string in a file, as ``encoded`` writes one; one that programs read has no text.
 
     Raises DocumentError for a lone surrogate, which is half of a character.
     """
-
-    def __init__(self, value: str, encoded: Callable[[str], str]) -> None:
-        if surrogate := _SURROGATE.search(value):
-            place = surrogate.start()
-            context = value[max(0, place - 20) : place + 20]
-            raise DocumentError(f"the string {context!r} has half of a surrogate pair, {surrogate[0]!r}")
-        is_code = len(value) < _MOST_OF_CODE and _is_code(value)
-        self._text = StringText([] if is_code else tagged(value, _TAG, html_tag))
-        self._encoded = encoded
-        self.spans = self._text.spans
-
-    def written(self, spans: Sequence[Fragment]) -> str:
-        return self._encoded(self._text.written(spans))
+    if surrogate := _SURROGATE.search(value):
+        raise DocumentError(f"a string has half of a surrogate pair, {surrogate[0]!r}")
+    return StringText([] if _is_code(value) else tagged(value, _TAG, html_tag), encoded=encoded)
 
 
 def _is_code(value: str) -> bool:
     """Whether a string is for programs: a choice among texts, an identifier, nothing but kept parts."""
-    words = without_kept_parts(value)
-    has_words = any(map(str.isalpha, words)) or not any(map(str.isalpha, value))
-    return not has_words or bool(_MESSAGE_FORMAT.search(value) or _IDENTIFIER.fullmatch(value))
+    is_choice = _MESSAGE_FORMAT.search(value) is not None
+    if is_choice or len(value) > _MOST_OF_CODE:
+        return is_choice
+    has_words = any(map(str.isalpha, without_kept_parts(value)))
+    return _IDENTIFIER.fullmatch(value) is not None or (any(map(str.isalpha, value)) and not has_words)
 
 
 _CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 _GETTEXT_LINE = re.compile(
     r'(msgctxt|msgid_plural|msgid|msgstr(?:\[\d{1,9}\])?)?[ \t]*("((?:[^"\\]|\\.)*)")[ \t]*'
 )
-
-
 _WITH_TWO_NUMBERS = ("de", "en", "es", "it", "nl", "pt")
 _PLURALS_OF_TEMPLATES = "nplurals=INTEGER; plural=EXPRESSION;"
 
@@ -87,7 +76,7 @@ def gettext_messages(source: str, languages: tuple[Collection[str], str] | None 
     return TextFile(source, _gettext_ranges(source))
 
 
-def _gettext_ranges(source: str) -> Iterator[tuple[int, int, _String]]:
+def _gettext_ranges(source: str) -> Iterator[tuple[int, int, StringText]]:
     line_end = "\r\n" if "\r\n" in source else "\n"
     texts = {"msgid": "", "msgid_plural": ""}
     for keyword, begin, end, text, is_fuzzy in _gettext_fields(source):
@@ -98,7 +87,7 @@ def _gettext_ranges(source: str) -> Iterator[tuple[int, int, _String]]:
             text = texts["msgid" if keyword in ("msgstr", "msgstr[0]") else "msgid_plural"]
             mark = _accelerator(text)
             encoded = partial(_gettext_string, mark=mark, line_end=line_end)
-            yield begin, end, _String(text.replace(mark, "") if mark else text, encoded)
+            yield begin, end, _string(text.replace(mark, "") if mark else text, encoded)
 
 
 def _accelerator(text: str) -> str:
@@ -130,13 +119,9 @@ def _gettext_fields(source: str) -> Iterator[tuple[str, int, int, str, bool]]:
 
 def _gettext_string(text: str, mark: str, line_end: str) -> str:
     """A string, with a mark before its first word; one with line ends inside stands on several lines."""
-    lines = []
-    for line in _BEGIN_OF_WORD.sub(mark, text, count=1).splitlines(keepends=True) or [""]:
-        escaped = line.replace("\\", r"\\").replace('"', r"\"")
-        for letter, control in _CONTROLS.items():
-            escaped = escaped.replace(control, f"\\{letter}")
-        lines.append(f'"{escaped}"')
-    return line_end.join(lines if len(lines) == 1 else ['""', *lines])
+    lines = _BEGIN_OF_WORD.sub(mark, text, count=1).splitlines(keepends=True) or [""]
+    strings = [json.dumps(line, ensure_ascii=False) for line in lines]
+    return line_end.join(strings if len(strings) == 1 else ['""', *strings])
 
 
 def json_strings(source: str) -> TextFile:
@@ -154,7 +139,7 @@ def json_strings(source: str) -> TextFile:
 
     strings = re.finditer(r'"(?:[^"\\]|\\.)*"(\s*:)?', source)  # a colon follows keys only
     values = (string for string in strings if not string[1])
-    return TextFile(source, ((*value.span(), _String(json.loads(value[0]), encoded)) for value in values))
+    return TextFile(source, ((*value.span(), _string(json.loads(value[0]), encoded)) for value in values))
 
 
 def yaml_strings(source: str) -> TextFile:
@@ -169,7 +154,7 @@ def yaml_strings(source: str) -> TextFile:
         raise DocumentError(f"the file is not YAML: {reason}") from error
 
 
-def yaml_values(source: str) -> Iterator[tuple[str, int, int, _String]]:
+def yaml_values(source: str) -> Iterator[tuple[str, int, int, StringText]]:
     """The strings of YAML but keys, each after the last key, and where it begins and ends."""
     key = ""
     places = ["item"]  # of what comes next in each collection: item, key, value, or hidden in a key
@@ -189,7 +174,7 @@ def yaml_values(source: str) -> Iterator[tuple[str, int, int, _String]]:
         elif place in ("item", "value") and _is_yaml_string(event):
             end = event.end_mark.index
             written = re.sub(r"^(?:[&!]\S*\s+)*", "", source[event.start_mark.index : end])  # anchor, tag
-            yield key, end - len(written), end, _String(event.value, partial(_yaml_scalar, event, written))
+            yield key, end - len(written), end, _string(event.value, partial(_yaml_scalar, event, written))
         elif place == "key" and isinstance(event, yaml.ScalarEvent):
             key = event.value
 
@@ -224,15 +209,12 @@ def _is_plain(text: str) -> bool:
 
 
 def _yaml_block(event: Any, written: str, text: str) -> str:
-    """A text as a block in the indentation of the one that it replaces; paragraphs are not folded again."""
+    """A text as a block in the indentation of the one that it replaces; its lines are not folded."""
     header, *body = written.splitlines()
     first, first_value = (next(filter(str.strip, lines), "") for lines in (body, event.value.splitlines()))
     num_spaces = max(1, _num_spaces(first) - _num_spaces(first_value))
     text = text.rstrip("\n") if event.value[0].isspace() else text.strip("\n ")
-    if event.style == ">" and re.search(r"^[ \t]", text, re.MULTILINE):
-        header = header.replace(">", "|", 1)  # such lines are not folded
-    elif event.style == ">":
-        text = re.sub("\n+", r"\g<0>\n", text)
+    header = header.replace(">", "|", 1)
     line_end = "\r\n" if "\r\n" in written else "\n"
     ends = written[len(written.rstrip()) :]
     lines = (" " * num_spaces + line if line else "" for line in text.split("\n"))
@@ -250,7 +232,6 @@ _BEGINS, _ENDS = ("bpt", "bx", "sc"), ("ept", "ex", "ec")
 """Elements that stand where something begins, and where it ends."""
 _LANGUAGES = (("source-language", "srcLang"), ("target-language", "trgLang"))
 """The attributes, of version 1.2 and 2."""
-_Element = Any
 
 
 class Xliff(Html):
@@ -268,7 +249,7 @@ class Xliff(Html):
             _name_languages(root, *languages)
 
 
-def _name_languages(root: _Element, sources: Collection[str], target: str) -> None:
+def _name_languages(root: Node, sources: Collection[str], target: str) -> None:
     """Refuse a file of other languages; one without that of its targets gets it."""
     is_version_2 = root.get("version", "").startswith("2")
     for node in [root] if is_version_2 else root.iter("{*}file"):
@@ -280,13 +261,13 @@ def _name_languages(root: _Element, sources: Collection[str], target: str) -> No
         node.set(name, node.get(name, target))
 
 
-def _roles(root: _Element) -> dict[_Element, str]:
+def _roles(root: Node) -> dict[Node, str]:
     """The role of each node, as of HTML: new targets are blocks."""
     etree.strip_tags(root, etree.Comment, etree.ProcessingInstruction)
     units = [unit for unit in root.iter(*_UNITS) if next(unit.iterancestors(*_UNITS), None) is None]
     targets = {target for unit in units for target in _new_targets(unit)}
     codes = _paired_codes(root)
-    roles: dict[_Element, str] = {}
+    roles: dict[Node, str] = {}
     for node in root.iter():
         name = etree.QName(node).localname
         is_text = roles.get(node.getparent()) in ("block", "inline")
@@ -305,7 +286,7 @@ def _roles(root: _Element) -> dict[_Element, str]:
     return roles
 
 
-def _new_targets(unit: _Element) -> list[_Element]:
+def _new_targets(unit: Node) -> list[Node]:
     """The target of a unit, with the contents of its source; none if it has been translated."""
     source, target = unit.find("{*}seg-source"), unit.find("{*}target")
     source = unit.find("{*}source") if source is None else source
@@ -319,6 +300,8 @@ def _new_targets(unit: _Element) -> list[_Element]:
         target.tail = source.tail
     target.text = source.text
     target[:] = [deepcopy(node) for node in source]
+    if "preserve" in [node.get(SPACE) for node in (source, *around)]:
+        target.set(SPACE, "preserve")
     unit.attrib.pop("approved", None)
     if etree.QName(unit).localname == "segment":
         unit.set("state", "translated")
@@ -328,10 +311,10 @@ def _new_targets(unit: _Element) -> list[_Element]:
     return [target]
 
 
-def _paired_codes(root: _Element) -> dict[_Element, str]:
+def _paired_codes(root: Node) -> dict[Node, str]:
     """The roles of the codes that stand where something begins and where it ends, in the same element."""
-    roles: dict[_Element, str] = {}
-    opened: dict[tuple[_Element, str], _Element] = {}
+    roles: dict[Node, str] = {}
+    opened: dict[tuple[Node, str], Node] = {}
     for code in root.iter(*(f"{{*}}{name}" for name in _BEGINS + _ENDS)):
         key = code.get("startRef") or code.get("rid") or code.get("id", "")
         place = code.getparent(), key

@@ -22,24 +22,12 @@ _DASH = re.compile(
     rf"^ \s* (?: (?: {_TAG} ) \s* )* (?: [-–—]+ \s* (?: {_SPEAKER} )? | {_SPEAKER} )", re.VERBOSE
 )
 """What starts each speaker's lines in a dialogue: a dash, or a name in capitals, or both; it stays."""
-_SOUND = re.compile(r"\s*(?:\[[^\[\]]+\]|\([^()]+\))\s*")
-"""A line that describes a sound."""
 _KEPT = re.compile(rf"( {_DASH.pattern} | {_TAG} )", re.VERBOSE)
 _LINE_END = re.compile(rf"[\r\n\v\f\x85\u2028\u2029]|{LINE_BREAK.pattern}", re.IGNORECASE)
 _SUBTITLE_END = re.compile(rf"\r\n|\r|\n|\\N|{LINE_BREAK.pattern}|(?=<v\b)", re.IGNORECASE)
 """The end of a line; other subtitles than these have further signs for it. Each voice has a line."""
 _NO_BREAK = "\ue000"
 _NO_TAG = str.maketrans("<>{}", "‹›()")
-
-
-class Unit(Protocol):
-    """A part of a text file that is translated."""
-
-    spans: list[Fragment]
-
-    def written(self, spans: Sequence[Fragment], /) -> str:
-        """The part with another text, as it stands in the file."""
-        ...
 
 
 class Parsed(Protocol):
@@ -61,7 +49,7 @@ class TextFile:
         ranges: Where units begin and end, in order.
     """
 
-    def __init__(self, source: str, ranges: Iterable[tuple[int, int, Unit]]) -> None:
+    def __init__(self, source: str, ranges: Iterable[tuple[int, int, StringText]]) -> None:
         self._source = source
         self._ranges = limited(found for found in ranges if is_translated(text_of(found[2].spans)))
         self.texts = [unit.spans for _, _, unit in self._ranges]
@@ -89,7 +77,7 @@ def _lines(source: str, line_end: re.Pattern[str], begin: int, end: int) -> Iter
             yield first, first + len(line)
 
 
-class _Turn:
+class _Turn(StringText):
     """The lines of one speaker in a subtitle, or all of its lines if it is no dialogue."""
 
     def __init__(self, lines: Sequence[str], line_end: str) -> None:
@@ -98,12 +86,11 @@ class _Turn:
         dash = _DASH.match(text)
         self._dash = dash[0] if dash else ""
         pieces = tagged(text.removeprefix(self._dash), _TAG, _tag_name)
-        self._text = StringText(pieces, has_texts=False)
-        self.spans = self._text.spans
+        super().__init__(pieces, escaped=lambda text: text.translate(_NO_TAG), has_texts=False)
 
     def written(self, spans: Sequence[Fragment]) -> str:
         """Replace the text; the number of lines stays, if possible."""
-        text = self._dash + self._text.written(spans, lambda text: text.translate(_NO_TAG))
+        text = self._dash + super().written(spans)
         return self._line_end.join(wrapped(text, self._num_lines, _KEPT))
 
 
@@ -155,18 +142,15 @@ def _turns(source: str, begin: int, end: int) -> Iterator[tuple[int, int, _Turn]
     """
     turns: list[list[tuple[int, int]]] = []
     is_dialogue = False
-    is_after_sound: re.Match[str] | None = None
     for line in _lines(source, _SUBTITLE_END, begin, end):
         text = source[slice(*line)]
         dash = _DASH.match(text)
         if dash and not is_dialogue:
             first = text[dash.end() : dash.end() + 1]
             is_dialogue = not turns or not (first.islower() or first.isdigit())
-        is_sound = _SOUND.fullmatch(text)
         is_voice = text[:2].lower() == "<v"
-        if not turns or (is_dialogue and dash) or is_voice or is_sound or is_after_sound:
+        if not turns or is_voice or (is_dialogue and dash):
             turns.append([])
-        is_after_sound = is_sound
         turns[-1].append(line)
     for turn in turns:
         line_end = source[turn[0][1] : turn[1][0]] if len(turn) > 1 else ""

@@ -7,17 +7,15 @@ from pathlib import Path
 from typing import Any, Self
 
 from ptenmt.atomic_files import make_folder, write_text
-from ptenmt.data.corpus import HeldOutSplit, load_corpus, load_split
+from ptenmt.data.corpus import HeldOutSplit, load_split
 from ptenmt.data.store import fingerprint
 from ptenmt.data.text import spacing
-from ptenmt.errors import ConfigError, OnProgress, PtenmtError, RunError
+from ptenmt.errors import ConfigError, OnProgress, RunError
 from ptenmt.evaluation.comet import Comet
 from ptenmt.evaluation.errors import (
     ErrorAnalysis,
     EvaluatedSentence,
-    SourceWords,
     analyse_errors,
-    count_words,
 )
 from ptenmt.evaluation.robustness import NoiseScores, score_robustness
 from ptenmt.evaluation.systems import LoadOptions, SearchFacts, System, calibrate, teacher_forced
@@ -32,11 +30,10 @@ from ptenmt.evaluation.test_sets import (
 from ptenmt.runs import Run, check_task, find_run
 from ptenmt.runs.history import perplexity
 from ptenmt.scores import Difference, MetricName, Score, Scorer, TextForm
-from ptenmt.tokenizers import load_tokenizers
 
 SENTENCE_METRIC: MetricName = "chrF2++"
-_MAX_COUNTED_SENTENCES = 500_000
-"""Word frequencies come from this many training sentences, or up to twice as many, evenly spaced."""
+LENGTH_METRICS: tuple[MetricName, ...] = ("BLEU", "chrF2++")
+"""By source length; TER takes long."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,19 +214,6 @@ class EvaluationRequest:
             Path(file), is_tokenized=self.files.is_tokenized, name=f"{self.pairs_name}{owner}"
         )
 
-    def source_words(self, on_progress: OnProgress) -> SourceWords | None:
-        """The words of the sources, the run's tokenizer, and how often the training data has them."""
-        if self.run is None or self.test_set.prepared is None:
-            return None
-        on_progress("counting training words", 0, 1)
-        tokenizer, config = load_tokenizers(self.run.tokenizer_folder).source, self.run.config()
-        try:
-            pairs = load_corpus(config.data, config.seed).train
-        except PtenmtError:  # they may be on another machine: then nothing is said about them
-            return SourceWords(self.test_set.prepared, tokenizer, None)
-        rows = range(0, len(pairs), max(1, len(pairs) // _MAX_COUNTED_SENTENCES))
-        return SourceWords(self.test_set.prepared, tokenizer, count_words(pairs[row][0] for row in rows))
-
 
 def held_out_test_set(run: Run, split: HeldOutSplit, options: LoadOptions) -> TestSet:
     """A run's own validation or test pairs, with a warning if they differ from those of its training."""
@@ -314,7 +298,7 @@ def evaluate(
     scorers = {form: Scorer(form, references) for form, references in test_set.references_by_form.items()}
     scores, differences = _scores(scorers, metric, output, other)
     sentences = _sentences(test_set, output, other)
-    source_words = request.source_words(on_progress)
+    scorer = Scorer("detokenized", test_set.references, LENGTH_METRICS)
     return Evaluation(
         name=request.name,
         folder=None if request.run is None else str(request.run.path),
@@ -324,7 +308,7 @@ def evaluate(
         scores=scores,
         baseline=None if baseline is None else str(baseline),
         differences=differences,
-        error_analysis=analyse_errors(sentences, scorers["detokenized"], output.texts, source_words),
+        error_analysis=analyse_errors(sentences, scorer, output.texts),
         sentences=sentences,
         test_set=test_set,
         output=output,

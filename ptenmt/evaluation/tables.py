@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from ptenmt.evaluation.errors import MIN_PAIRS, Breakdown, EvaluatedSentence
+from ptenmt.evaluation.errors import Band, EvaluatedSentence
 from ptenmt.evaluation.evaluation import Evaluation
 from ptenmt.evaluation.robustness import NoiseScores
 from ptenmt.inspection.figures import Table
@@ -11,7 +11,7 @@ from ptenmt.scores import SIGNIFICANCE_LEVEL, Difference
 
 
 def evaluation_tables(evaluation: Evaluation, *, with_details: bool) -> list[Table]:
-    """The scores and the error analysis; with details, its breakdowns, too."""
+    """The scores and the error analysis; with details, by source length, too."""
     tables = [scores_table(evaluation)]
     if evaluation.baseline is not None:
         tables.append(comparison_table(evaluation.baseline, evaluation.differences))
@@ -19,7 +19,7 @@ def evaluation_tables(evaluation: Evaluation, *, with_details: bool) -> list[Tab
     if evaluation.robustness is not None:
         tables.append(robustness_table(evaluation.robustness))
     if with_details:
-        tables += map(breakdown_table, evaluation.error_analysis.breakdowns)
+        tables.append(length_table(evaluation.error_analysis.by_length))
     return [table for table in tables if table.rows]
 
 
@@ -83,7 +83,7 @@ def comparison_table(baseline: str, differences: Sequence[Difference]) -> Table:
 
 def failures_table(evaluation: Evaluation) -> Table:
     """Everything that the error analysis counts."""
-    search, words = evaluation.search, evaluation.error_analysis.words
+    search = evaluation.search
     rows = [
         (f"{kind.name} translations", f"{kind.count:,}", kind.definition)
         for kind in evaluation.error_analysis.degenerate_outputs
@@ -95,14 +95,6 @@ def failures_table(evaluation: Evaluation) -> Table:
     if evaluation.num_truncated:
         definition = "longer than model.max_positions: truncated for loss and accuracy"
         rows.append(("truncated texts", f"{evaluation.num_truncated:,}", definition))
-    if words is not None:
-        definition = f"of {words.num_words:,} source words, in {words.num_sentences_with_unknown:,} sentences"
-        if words.unknown:
-            definition += f": {', '.join(words.unknown)}"
-        rows.append(("unknown words", f"{words.num_unknown:,}", definition))
-        if words.num_unseen is not None:
-            definition = "source words that never occur in the training data"
-            rows.append(("unseen words", f"{words.num_unseen:,}", definition))
     return Table(title="error analysis", rows=rows, numbers={1})
 
 
@@ -129,23 +121,15 @@ def robustness_table(robustness: Sequence[NoiseScores]) -> Table:
     return Table(title="robustness", header=header, rows=rows, numbers=range(1, 6), note=note)
 
 
-def breakdown_table(breakdown: Breakdown) -> Table:
-    """The scores of each band that has sentences; intervals where there are enough of them."""
-    bands = [band for band in breakdown.bands if band.scores]
-    rows = []
-    for band in bands:
-        margins = [f" ± {score.margin:.1f}" * (band.num_pairs >= MIN_PAIRS) for score in band.scores]
-        cells = [f"{score.value:.1f}{margin}" for score, margin in zip(band.scores, margins, strict=True)]
-        rows.append((band.name, f"{band.num_pairs:,}", *cells))
-    header = (breakdown.title, "sentences", *(score.name for score in bands[0].scores))
-    is_small = any(band.num_pairs < MIN_PAIRS for band in bands)
-    return Table(
-        title=f"by {breakdown.title}: {breakdown.unit}",
-        header=header,
-        rows=rows,
-        numbers=range(1, len(header)),
-        note=f"Groups of fewer than {MIN_PAIRS} sentences have no interval." if is_small else "",
-    )
+def length_table(bands: Sequence[Band]) -> Table:
+    """The scores of sentences by the length of their sources."""
+    names = list(bands[0].scores) if bands else []
+    rows = [
+        (band.name, f"{band.num_pairs:,}", *(f"{value:.1f}" for value in band.scores.values()))
+        for band in bands
+    ]
+    header = ("words in the source", "sentences", *names)
+    return Table(title="by source length", header=header, rows=rows, numbers=range(1, len(header)))
 
 
 def _counted_pairs(of: Evaluation) -> str:

@@ -7,7 +7,7 @@ from ptenmt.data.text import spacing
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import suppressed_ids
 
-SEARCH_OPTIONS = ("coverage_penalty", "repetition_penalty", "no_repeat_ngram", "top_k")
+SEARCH_OPTIONS = ("repetition_penalty", "no_repeat_ngram", "top_k")
 """Of the section ``decoding``: those that not every search has."""
 
 

@@ -66,7 +66,6 @@ COMMANDS: dict[TaskName, str] = {"translation": "translate", "next-word": "compl
 _OTHER_NAME = "choose another name for the run"
 _COPY_HINT = "restore it from a copy, or copy the whole run folder again"
 _TRAIN_HINT = "train one first: ptenmt train --config demo.yaml"
-_NUM_SHOWN_RUNS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,14 +75,6 @@ class SplitRecord:
     size: int
     """Pairs, or windows of a next-word model."""
     fingerprint: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class AverageRecord:
-    """What an average was made from."""
-
-    run: str
-    checkpoints: Sequence[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +95,8 @@ class RunRecord:
     """The decoder layer, counted from 1, that aligns words."""
     bidirectional_epochs: int
     initialized_from: str
-    averaged_from: AverageRecord | None
+    averaged_from: Mapping[str, Any] | None
+    """The ``run`` and its ``checkpoints`` that an average was made from."""
     distilled_from: Mapping[str, Any] | None
     imported_from: Mapping[str, Any] | None
     """The ``path``, ``form``, ``licence`` and ``files`` (SHA-256 by name) of an imported model."""
@@ -116,8 +108,7 @@ class RunRecord:
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> "RunRecord":
         """Read the content of the file; TypeError, ValueError or KeyError for other types."""
-        steps, average = facts.get("steps_per_epoch"), facts.get("averaged_from")
-        layer = facts.get("alignment_layer")
+        steps, layer = facts.get("steps_per_epoch"), facts.get("alignment_layer")
         return cls(
             created=str(facts.get("created", "")),
             trained=str(facts.get("trained", "")),
@@ -129,7 +120,7 @@ class RunRecord:
             alignment_layer=layer if isinstance(layer, int) else None,
             bidirectional_epochs=int(facts.get("bidirectional_epochs", 0)),
             initialized_from=str(facts.get("initialized_from", "")),
-            averaged_from=None if average is None else AverageRecord(**average),
+            averaged_from=facts.get("averaged_from"),
             distilled_from=facts.get("distilled_from"),
             imported_from=facts.get("imported_from"),
             corpora=list(facts.get("corpora", ())),
@@ -246,18 +237,10 @@ class Run:
     def locked(self) -> Iterator[None]:
         """Lock the run until the process ends in any way; RunError if another one trains it; OutputError."""
         hint = "wait for it or stop it, or train beside it with --run NAME"
-        parent = self.path.resolve().parent
-        is_new = not parent.exists()
-        try:
-            with held(
-                self.path,
-                lambda process: RunError(f"{self.path} is being trained by process {process}", hint),
-            ):
-                yield
-        finally:
-            if is_new:
-                with suppress(OSError):  # it is not empty: the run is there
-                    parent.rmdir()
+        with held(
+            self.path, lambda process: RunError(f"{self.path} is being trained by process {process}", hint)
+        ):
+            yield
 
     def check_writable(self) -> None:
         """Raise RunError or OutputError if the folder cannot be written."""
@@ -356,9 +339,7 @@ def find_run(name: str | Path | Run | None = None, task: TaskName | None = None)
     if near := difflib.get_close_matches(path.name, [*known, STARTER], 1):
         hint = f"did you mean {near[0]}?"
     elif known:
-        hint = f"runs here: {', '.join(known[:_NUM_SHOWN_RUNS])}"
-        if len(known) > _NUM_SHOWN_RUNS:
-            hint += f" and {len(known) - _NUM_SHOWN_RUNS} more, see ptenmt info"
+        hint = f"runs here: {', '.join(known)}"
     raise RunError(f"no run in {path}", hint)
 
 

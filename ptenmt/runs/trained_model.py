@@ -39,8 +39,8 @@ _CACHE_FORMAT = 1
 class TrainedModel:
     """A run's config, tokenizers and weights; arrays and models are loaded when first used.
 
-    All parts of one object come from the same weights, even if a running training replaces the file.
-    ``candidates`` are weights files in order of preference; damaged ones are skipped with a warning.
+    All parts of one object come from the same weights, even if a running training replaces the file;
+    ``info`` are the metadata of that file.
     """
 
     def __init__(
@@ -48,16 +48,14 @@ class TrainedModel:
         run: Run,
         config: Config,
         tokenizers: TokenizerPair,
-        candidates: list[WeightsInfo],
+        info: WeightsInfo,
         on_warning: Callable[[str], None] = warnings.warn,
     ) -> None:
         self.run = run
         self.config = config
         self.tokenizers = tokenizers
-        self.info, *self._others = candidates
+        self.info = info
         self.on_warning = on_warning
-        self.is_settled = False
-        """Whether a part was loaded from the weights of ``info``, which rules out the other candidates."""
 
     @classmethod
     def load(
@@ -96,7 +94,7 @@ class TrainedModel:
             on_warning(f"{message}; using {candidates[0].file.name} instead")
         tokenizers = load_tokenizers(run.tokenizer_folder)
         check_tokenizers(run, tokenizers, candidates)
-        return cls(run, config, tokenizers, candidates, on_warning)
+        return cls(run, config, tokenizers, candidates[0], on_warning)
 
     @property
     def alignment_layer(self) -> int:
@@ -120,18 +118,10 @@ class TrainedModel:
         """All weights: float32 arrays by Keras path.
 
         Raises CheckpointError if they cannot be read, do not belong to the run's config, or were replaced by
-        a training since another part of this object was loaded.
+        a training since this object was made.
         """
-        while True:
-            try:
-                info, arrays = read_weights(self.info.file)
-                break
-            except CheckpointError as error:
-                if self.is_settled or not self._others:
-                    raise
-                self.info, *self._others = self._others
-                self.on_warning(f"{error.message}; using {self.info.file.name} instead")
-        if self.is_settled and info.checksum != self.info.checksum:
+        info, arrays = read_weights(self.info.file)
+        if info.checksum != self.info.checksum:
             raise CheckpointError(
                 f"{self.info.file} was replaced by a running training", "load the run again"
             )
@@ -140,8 +130,6 @@ class TrainedModel:
                 f"{self.info.file} does not fit {self.run.path / 'config.yaml'}",
                 "restore the run's own config.yaml",
             )
-        self.info = info
-        self.is_settled = True
         return arrays
 
     @cached_property
@@ -205,7 +193,6 @@ def ctranslate2_model(trained: TrainedModel) -> CTranslate2Model:
         and (cached.weights, cached.alignment_layer) == (trained.info.checksum, layer)
         and (VOCABULARY_MAP in cached.files) == (output_ids is not None)
     ):
-        trained.is_settled = True
         return cached
     model = convert(
         trained.config.model,

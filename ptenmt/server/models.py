@@ -84,8 +84,7 @@ def direction_of_run(
         engine.without_files()
         shared: Any = CoalescingEngine(engine, f"{source}-{target}")
         # Without the arrays that a conversion has read.
-        for_attention = TrainedModel(loaded.run, loaded.config, loaded.tokenizers, [loaded.info])
-        for_attention.is_settled = True
+        for_attention = TrainedModel(loaded.run, loaded.config, loaded.tokenizers, loaded.info)
         return Model(
             Translator(shared, fast.tokenizers, fast.config, fast.calibration),
             for_attention,

@@ -2,13 +2,12 @@
 
 import io
 import math
-import random
 import re
 from array import array
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Self
 
@@ -133,16 +132,16 @@ class SentencePieceTokenizer(Tokenizer):
         encode = self._processor.encode
         return [encode(text) for text in cleaned] if len(cleaned) <= _FEW else list(encode(cleaned))
 
-    def sample(self, texts: Sequence[str], strength: float, seed: Sequence[int]) -> list[list[int]]:
+    def sample(self, texts: Sequence[str], alpha: float, seed: Sequence[int]) -> list[list[int]]:
         """Return each text's ids in a random segmentation, the same on every machine for the same seed.
 
-        ``strength`` is unigram's alpha, the exponent of likelihoods; or BPE's chance of dropping a merge.
+        ``alpha`` is the exponent of likelihoods. The model is a unigram one: BPE has no likelihoods.
         """
         import numpy as np  # not needed to translate
 
         sentences = [clean_text(text).split() for text in texts]
         numbers = iter(np.random.default_rng(seed).random(sum(map(len, sentences))).tolist())
-        draw = _sampler(self._processor, strength).draw
+        draw = _sampler(self._processor, alpha).draw
         if self.symbols:  # a word that contains one keeps its best segmentation
             is_fixed = re.compile("|".join(map(re.escape, self.symbols))).search
             sampled, encode = draw, self._processor.encode
@@ -185,12 +184,8 @@ class SentencePieceTokenizer(Tokenizer):
 
 
 @lru_cache(maxsize=4)
-def _sampler(processor: Any, strength: float) -> "UnigramSampler | BpeSampler":
-    try:
-        processor.nbest_encode("a", nbest_size=2)
-    except RuntimeError:  # a BPE model has no n-best list
-        return BpeSampler(processor, strength)
-    return UnigramSampler(processor, strength)
+def _sampler(processor: Any, alpha: float) -> "UnigramSampler":
+    return UnigramSampler(processor, alpha)
 
 
 class UnigramSampler:
@@ -220,45 +215,3 @@ class UnigramSampler:
         scores = [self._alpha * sum(self._scores[token] for token in tokens) for tokens in segmentations]
         weights = (math.exp(score - max(scores)) for score in scores)
         return array("d", accumulate(weights)), [array("i", tokens).tobytes() for tokens in segmentations]
-
-
-class BpeSampler:
-    """Merges a word's characters as BPE does, but drops merges at random.
-
-    BPE-dropout (Provilkov et al., 2020), with 64 segmentations of each word, of which one is chosen.
-    """
-
-    def __init__(self, processor: Any, dropout: float) -> None:
-        self._dropout = dropout
-        size = processor.get_piece_size()
-        self._ids = {processor.id_to_piece(piece): piece for piece in range(len(SPECIAL_PIECES), size)}
-        self._scores = {text: processor.get_score(piece) for text, piece in self._ids.items()}
-        self._segmentation = lru_cache(_CACHED_WORDS * 4)(self._merge)
-
-    def draw(self, word: str, number: float) -> bytes:
-        """Return the token ids, int32 bytes, of the segmentation that a number in [0, 1) chooses."""
-        return self._segmentation(word, int(number * _SEGMENTATIONS_PER_WORD))
-
-    def _merge(self, word: str, number: int) -> bytes:
-        chance = random.Random(f"{number} {word}").random
-        pieces = [*f"▁{word}"]
-        dropped: set[int] = set()  # positions of pairs that stay apart
-        while True:
-            merges = [
-                (-self._scores[left + right], place)
-                for place, (left, right) in enumerate(pairwise(pieces))
-                if place not in dropped and left + right in self._scores
-            ]
-            if not merges:
-                break
-            _, place = min(merges)
-            if chance() < self._dropout:
-                dropped.add(place)
-                continue
-            pieces[place : place + 2] = [pieces[place] + pieces[place + 1]]
-            # The pairs at the merged piece are new ones; those after it move up.
-            dropped = {old - (old > place) for old in dropped if not place - 1 <= old <= place + 1}
-        ids = [self._ids.get(piece, UNK) for piece in pieces]
-        # SentencePiece makes one [UNK] of several in a row.
-        kept = [token for before, token in pairwise([PAD, *ids]) if (before, token) != (UNK, UNK)]
-        return array("i", kept).tobytes()

@@ -105,4 +105,4 @@ def _write(new: Run, origin: Run, step: int, mean: dict[str, np.ndarray], names:
     tokenizers.save(new.tokenizer_folder)
     info = write_weights(new.weights_folder / "best.safetensors", mean, config, step)
     if config.task == "translation" and not why_not_ctranslate2(config.model):
-        ctranslate2_model(TrainedModel(new, config, tokenizers, [info]))  # which fills the cache
+        ctranslate2_model(TrainedModel(new, config, tokenizers, info))  # which fills the cache

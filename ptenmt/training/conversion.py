@@ -29,7 +29,7 @@ def cache_translator(
     if config.task != "translation" or why_not_ctranslate2(config.model) or not candidates:
         return
     try:
-        ctranslate2_model(TrainedModel(run, config, tokenizers, candidates, warn))
+        ctranslate2_model(TrainedModel(run, config, tokenizers, candidates[0], warn))
     except PtenmtError as error:
         warn(f"cannot convert the best weights for translating: {error.message}")
 
@@ -48,7 +48,7 @@ def prepare_for_translating(
     if not candidates:
         return
     try:
-        trained = TrainedModel(run, config, load_tokenizers(run.tokenizer_folder), candidates, warn)
+        trained = TrainedModel(run, config, load_tokenizers(run.tokenizer_folder), candidates[0], warn)
         corpus = load_corpus(config.data, config.seed)
         pairs = corpus.validation
         run.record_alignment_layer(choose_layer(trained, pairs))

@@ -118,7 +118,6 @@ class NextWordTask(Task):
             data.window,
             stride=data.stride,
             predicts="every" if self._is_causal else "window",
-            varies=data.short_windows,
         )
         return self._some(windows, "training")
 

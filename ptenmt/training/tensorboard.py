@@ -1,14 +1,12 @@
 """A training's curves, scores and sample translations as TensorBoard reads them."""
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import tensorflow as tf
 
 from ptenmt.errors import OutputError
 from ptenmt.runs import Run
-from ptenmt.runs.history import History
 from ptenmt.training.events import CheckpointSaved, CurvePoint, Event, StepDone, TrainingStarted, Validated
 
 FOLDER = "tensorboard"
@@ -18,11 +16,11 @@ _SCORES = "validation/"
 class TensorBoard:
     """Writes the events of a training into event files, one per process, below the run's ``tensorboard/``.
 
-    The package tensorboard is not needed for that, only to look at them.
+    A training that resumes after a kill writes the same points again. The package tensorboard is not needed
+    to write, only to look at them.
     """
 
     def __init__(self, run: Run) -> None:
-        self._run = run
         self._folder = run.path / FOLDER
         self._writer: Any = None
         self._tokens_per_second = 0.0
@@ -32,9 +30,6 @@ class TensorBoard:
         try:
             match event:
                 case TrainingStarted(is_over=False):
-                    validations = History(self._run.path).validations()
-                    step = event.steps_per_epoch.before(event.epoch) + event.step_in_epoch
-                    forget_after(self._folder, step, validations[-1]["step"] if validations else 0)
                     self._writer = tf.summary.create_file_writer(str(self._folder))
                 case StepDone():
                     self._tokens_per_second = event.tokens_per_second
@@ -67,31 +62,3 @@ class TensorBoard:
                 metadata.plugin_data.plugin_name = "text" if is_text else "scalars"
                 tensor = tf.constant(value, tf.string if is_text else tf.float32)
                 tf.summary.write(f"{prefix}{name}", tensor, metadata=metadata)
-
-
-def forget_after(folder: Path, step: int, validated: int) -> None:
-    """Remove what a killed training wrote after a checkpoint, at step ``step``, and its last validation."""
-
-    def is_known(record: bytes) -> bool:
-        event = tf.compat.v1.Event.FromString(record)
-        is_score = any(value.tag.startswith(_SCORES) for value in event.summary.value)
-        return bool(event.step <= (validated if is_score else step))
-
-    for file in folder.glob("events.out.tfevents.*"):
-        records = list(_records(file))
-        if all(map(is_known, records)):
-            continue
-        new = file.with_name(f".{file.name}.new")
-        with tf.io.TFRecordWriter(str(new)) as writer:
-            for record in filter(is_known, records):
-                writer.write(record)
-        new.replace(file)
-
-
-def _records(file: Path) -> Iterator[bytes]:
-    """All records up to a damaged one, such as a kill leaves at the end."""
-    try:
-        for record in tf.data.TFRecordDataset(str(file)):
-            yield record.numpy()
-    except tf.errors.DataLossError:
-        return

@@ -11,6 +11,7 @@ import keras
 import tensorflow as tf
 
 from ptenmt.config import Config, DecodingConfig
+from ptenmt.config.schema import require
 from ptenmt.data.batches import (
     EncodedPairs,
     TrainingPairs,
@@ -161,6 +162,12 @@ class TranslationTask(Task):
         cls, config: Config, known: Path | None, cache: CorpusCache, on_download: OnDownload | None
     ) -> "TranslationTask":
         """Read the sentence pairs; load the tokenizers from the folder ``known``, or train them."""
+        # Not a matter of the config alone: earlier versions trained such runs, which are still loaded.
+        require(
+            not config.tokenizer.sampling or config.tokenizer.algorithm == "unigram",
+            f"tokenizer.sampling={config.tokenizer.sampling} does not go with tokenizer.algorithm=bpe: "
+            "use unigram, the default",
+        )
         options = fetch_sources(config, on_download)
         for suspicion in suspicions(config.data):
             logger.warning("%s", suspicion)

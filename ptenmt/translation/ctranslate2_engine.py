@@ -87,9 +87,8 @@ class CTranslate2Engine:
         """Start to translate a batch."""
         options = request.options
         # With several beams and several sentences, CTranslate2 mixes up the first token's attention: beam
-        # search is followed by a pass for it. With a coverage penalty, the search itself needs attention.
-        is_beam_search = options.beam_size > 1 and not options.coverage_penalty
-        needs_attention = (request.with_attention and not is_beam_search) or options.coverage_penalty != 0
+        # search is followed by a pass for it.
+        has_attention = request.with_attention and options.beam_size == 1
         arguments = self._arguments(options)
         if request.next_token_alternatives:
             arguments |= {
@@ -102,15 +101,13 @@ class CTranslate2Engine:
             [[self._target_tokens[token] for token in ids] for ids in request.target_prefixes] or None,
             asynchronous=True,
             max_decoding_length=request.max_length,
-            return_attention=needs_attention,
+            return_attention=has_attention,
             return_scores=request.with_scores,
-            max_batch_size=1 if needs_attention and options.beam_size > 1 else 0,
             **arguments,
         )
 
         def wait() -> list[list[Hypothesis]]:
             penalty = options.length_penalty if request.next_token_alternatives else 0.0
-            has_attention = request.with_attention and needs_attention
             hypotheses = [self._hypotheses(_result(result), has_attention, penalty) for result in pending]
             if not request.with_attention or has_attention:
                 return hypotheses
@@ -166,7 +163,6 @@ class CTranslate2Engine:
             "beam_size": options.beam_size,
             "num_hypotheses": options.num_hypotheses,
             "length_penalty": options.length_penalty,
-            "coverage_penalty": options.coverage_penalty,
             "repetition_penalty": options.repetition_penalty,
             "no_repeat_ngram_size": options.no_repeat_ngram,
             "sampling_topk": min(options.top_k, len(self._target_tokens)),

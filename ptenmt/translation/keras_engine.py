@@ -88,7 +88,7 @@ class KerasEngine:
     def _check(self, request: SearchRequest) -> None:
         if any(request.target_prefixes) or request.next_token_alternatives:
             raise ConfigError("the Keras engine does not support target prefixes", _HINT)
-        for name in ("coverage_penalty", "repetition_penalty", "no_repeat_ngram"):
+        for name in ("repetition_penalty", "no_repeat_ngram"):
             value = getattr(request.options, name)
             if value != getattr(DecodingConfig(), name):
                 raise ConfigError(f"the Keras engine does not support decoding.{name} ({value})", _HINT)

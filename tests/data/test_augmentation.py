@@ -66,11 +66,6 @@ def test_placeholders_are_put_into_some_pairs_without_kept_parts() -> None:
         assert all(add_noises(["placeholders"], same, Random(seed)) == same for seed in range(100))
 
 
-def test_noise_leaves_the_tag_in_front() -> None:
-    data = DataConfig(train=(CorpusFile(path="bt.tsv", tag="<bt>"),))
-    assert noisy_pair(["upper_case"], ("<bt> Um.", "One."), Random(1), data) == ("<bt> UM.", "ONE.")
-
-
 @pytest.mark.parametrize(
     ("source", "target"), [("Sim.", "Yes"), ("...", "..."), ("Sim", "Yes"), ("Bom!", "!"), ("", "")]
 )

@@ -1,9 +1,7 @@
 import hashlib
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +14,6 @@ from ptenmt.data.batches import (
     num_batches,
     sorted_batches,
 )
-from ptenmt.data.mixing import Mixture
 from ptenmt.data.store import Ragged, RaggedIds, packed_ids, ragged_writer
 
 
@@ -60,16 +57,6 @@ def test_the_order_follows_from_seed_and_epoch_alone():
     assert order(2, 0) != first
     assert order(1, 0) != order(0, 1)
     assert first != list(range(100))
-
-
-def test_the_order_does_not_depend_on_the_size_of_a_batch():
-    """But for the batch that comes first; where all pairs are as long, that is the first of them."""
-    alike = RaggedIds([2, number + 4, 3] for number in range(50))
-    orders = [
-        numbers_of(list(BatchPlan(EncodedPairs(alike, alike), BatchConfig(sentences=size), 3).batches(2)))
-        for size in (1, 7, 64)
-    ]
-    assert all(order == orders[0] for order in orders)
 
 
 @pytest.mark.parametrize("first", [0, 1, 6, 7, 8, 20])
@@ -186,30 +173,3 @@ def test_the_batches_of_a_seed_stay_what_they_were(batch: BatchConfig, expected:
         for source, target in plan.batches(epoch):
             found.update(repr((source.tolist(), target.tolist())).encode())
     assert found.hexdigest()[:16] == expected
-
-
-def test_pairs_may_come_several_times_an_epoch():
-    mixture = Mixture(("a", "b", "c"), (2, 2, 1), ((0, (4, 0, 1)),))
-    for batch in (BatchConfig(sentences=2), BatchConfig(tokens=16)):
-        plan = BatchPlan(numbered_pairs(5), batch, 1, mixture)
-        assert sorted(numbers_of(list(plan.batches(0)))) == [0, 0, 1, 1, 4]
-
-
-def test_five_million_pairs_are_planned_in_numpy():
-    """A Python loop over the pairs would run a line for each."""
-    lengths = np.random.default_rng(1).integers(3, 120, 5_000_000, dtype=np.int32)
-    side = Ragged(np.ones(120, np.uint16), lengths, np.zeros(len(lengths), np.int64))
-    num_lines, before = 0, sys.gettrace()
-
-    def count(*_event: object) -> Any:
-        nonlocal num_lines
-        num_lines += 1
-        return count
-
-    sys.settrace(count)
-    try:
-        plan = BatchPlan(EncodedPairs(side, side), BatchConfig(tokens=4_096), 1)
-        next(plan.batches(7, plan.num_batches(7) - 1))
-    finally:
-        sys.settrace(before)
-    assert 0 < num_lines < 100_000

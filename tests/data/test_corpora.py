@@ -16,7 +16,7 @@ from ptenmt.config.loading import load_config
 from ptenmt.data import corpora
 from ptenmt.data.corpora import fetch_corpora, read_corpus
 from ptenmt.data.corpus import fetch_sources, load_corpus
-from ptenmt.errors import ConfigError, DataError, DownloadError, DownloadProgress
+from ptenmt.errors import ConfigError, DataError, DownloadError
 from ptenmt.runs import Run
 
 pytestmark = pytest.mark.usefixtures("hasty")
@@ -82,16 +82,6 @@ def test_facts_have_licence_citation_and_checksum(publish: Publish) -> None:
     assert facts["sha256"] == [hashlib.sha256(body).hexdigest()]
     (other,) = fetch_corpora(config(publish(body, "Elsewhere/v1")))
     assert other["licence"] == "unknown"
-
-
-def test_progress_is_reported_for_both_steps(publish: Publish) -> None:
-    events: list[DownloadProgress] = []
-    fetch_corpora(config(publish(archive())), events.append)
-    assert list(dict.fromkeys((each.is_unpacking, each.name) for each in events)) == [
-        (False, "TED2020-v1-en-pt.zip"),
-        (True, "TED2020/v1"),
-    ]
-    assert events[-1].total == events[-1].done
 
 
 def test_odd_text_becomes_one_line_a_pair(publish: Publish) -> None:

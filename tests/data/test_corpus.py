@@ -137,13 +137,6 @@ def test_filters_leave_validation_and_test_alone(tmp_path: Path) -> None:
     assert corpus.validation == corpus.test == [("a b", "a b")] * 2
 
 
-def test_duplicates_are_found_across_files(tmp_path: Path) -> None:
-    first = own_file(tmp_path / "first.tsv", [("um", "one"), ("a", "A")])
-    second = own_file(tmp_path / "second.tsv", [("um", "one"), ("b", "B")])
-    data = replace(three_files(tmp_path, []), train=first + second, filters=FilterConfig(deduplicate="exact"))
-    assert list(load_corpus(data, 1).train) == [("um", "one"), ("a", "A"), ("b", "B")]
-
-
 def test_limit_gives_every_file_its_share_of_what_filters_leave(tmp_path: Path) -> None:
     first = own_file(tmp_path / "first.tsv", [("x x", "x"), ("a", "A"), ("b", "B")], weight=2)
     second = own_file(tmp_path / "second.tsv", [("a", "A"), ("c", "C"), ("d", "D")], weight=3)
@@ -259,12 +252,6 @@ def test_nothing_held_out_means_that_everything_is_trained_validated_and_tested_
 
 
 PAIR = [("testar", "test")]
-
-
-def test_a_file_takes_the_place_of_the_source(tmp_path: Path) -> None:
-    path = saved(tmp_path / "pairs.tsv", HUNDRED)
-    assert DataConfig(source="demo", path=path) == DataConfig(source="files", path=path)
-    assert DataConfig(train=(CorpusFile(path=path),)).source == "files"
 
 
 LEAK = ("Isto é o teste, de fato.", "This isn't the test.")

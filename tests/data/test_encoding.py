@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +11,6 @@ import pytest
 from ptenmt.config import BatchConfig, CorpusFile, DataConfig, TokenizerConfig
 from ptenmt.data import batches as batches_module, corpus as pairs
 from ptenmt.data.batches import (
-    AugmentedPairs,
-    Batch,
-    BatchPlan,
     encode_pairs,
     encode_training_pairs,
     learn_tokenizers,
@@ -22,7 +18,7 @@ from ptenmt.data.batches import (
 from ptenmt.data.corpus import Corpus, load_corpus, load_split
 from ptenmt.data.readers import demo_pairs
 from ptenmt.data.store import CorpusCache, fingerprint
-from ptenmt.tokenizers import END, START, TokenizerPair, build_tokenizers
+from ptenmt.tokenizers import END, START, TokenizerPair
 
 SUBWORDS = TokenizerConfig(kind="sentencepiece", vocabulary_size=600, shared=True)
 LANGUAGES = ("pt", "en")
@@ -57,16 +53,6 @@ def cache(data: DataConfig) -> CorpusCache:
 @pytest.fixture(scope="module")
 def tokenizers(corpus: Corpus, cache: CorpusCache) -> TokenizerPair:
     return learn_tokenizers(SUBWORDS, corpus.train, NO_NOISE, cache)
-
-
-def test_the_pieces_are_learnt_as_from_a_list(corpus: Corpus, tokenizers: TokenizerPair) -> None:
-    in_memory = build_tokenizers(SUBWORDS, list(corpus.train), LANGUAGES)
-    assert tokenizers.checksums == in_memory.checksums
-    assert tokenizers.shared
-    fewer = build_tokenizers(replace(SUBWORDS, training_sentences=400), corpus.train, LANGUAGES)
-    assert fewer.checksums != in_memory.checksums
-    spread = [corpus.train[number * len(corpus.train) // 200] for number in range(200)]
-    assert fewer.checksums == build_tokenizers(SUBWORDS, spread, LANGUAGES).checksums
 
 
 def test_the_ids_are_those_of_the_pairs_in_memory(
@@ -130,24 +116,6 @@ def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
     assert "A 1" in {source for source, _ in [*after.train, *after.validation, *after.test]}
 
 
-@pytest.fixture(scope="module", params=["unigram", "bpe"])
-def sampled(request: pytest.FixtureRequest, corpus: Corpus, cache: CorpusCache) -> Callable[[], BatchPlan]:
-    """Plans batches of sampled pairs, built from nothing each time."""
-    options = replace(SUBWORDS, algorithm=request.param)
-
-    def build(batch: BatchConfig = FEW_TOKENS) -> BatchPlan:
-        tokenizers = learn_tokenizers(options, corpus.train, NO_NOISE, cache)
-        drawn, _ = encode_training_pairs(tokenizers, corpus.train, NO_NOISE, 60, 0.2, cache)
-        assert isinstance(drawn, AugmentedPairs)
-        return BatchPlan(drawn, batch, 7)
-
-    return build
-
-
-def digest(batches: Iterator[Batch]) -> list[bytes]:
-    return [source.tobytes() + target.tobytes() for source, target in batches]
-
-
 def test_sampled_batches_have_the_same_text_in_other_tokens(
     corpus: Corpus, cache: CorpusCache, tokenizers: TokenizerPair
 ) -> None:
@@ -173,15 +141,14 @@ def test_another_process_draws_the_same() -> None:
 import hashlib, sys
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 texts = ["%d times the lazy dog of number %d" % (n, n * n) for n in range(200)]
-for algorithm in ("unigram", "bpe"):
-    tokenizer = SentencePieceTokenizer.train(texts, vocabulary_size=80, algorithm=algorithm)
-    for seed in eval(sys.argv[1]):
-        drawn = tokenizer.sample(texts, 0.2, (seed,))
-    print(hashlib.sha256(repr(drawn).encode()).hexdigest())
+tokenizer = SentencePieceTokenizer.train(texts, vocabulary_size=80, algorithm="unigram")
+for seed in eval(sys.argv[1]):
+    drawn = tokenizer.sample(texts, 0.2, (seed,))
+print(hashlib.sha256(repr(drawn).encode()).hexdigest())
 """
     answers = [
         subprocess.run([sys.executable, "-c", program, seeds], capture_output=True, text=True, check=True)
         for seeds in ("[5]", "[1, 2**40, 5]")
     ]
     assert answers[0].stdout == answers[1].stdout
-    assert len(answers[0].stdout.split()) == 2
+    assert len(answers[0].stdout) > 60

@@ -78,14 +78,6 @@ def error_of(file: CorpusFile) -> DataError:
     return raised.value
 
 
-def test_a_compressed_file_by_another_name_is_recognized(tmp_path: Path):
-    file = tmp_path / "z.dat"
-    file.write_bytes(gzip.compress(CONTENT.encode()))
-    with pytest.raises(DataError, match=r"z\.dat is compressed") as error:
-        list(read_lines(file))
-    assert "ends in .gz" in error.value.hint
-
-
 @pytest.mark.parametrize("ending", [".tsv", ".tsv.gz", ".TSV"])
 def test_reads_tab_separated_columns_and_takes_quotes_as_letters(tmp_path: Path, ending: str) -> None:
     file = written(tmp_path / f"a{ending}", '"olá\thello"\num, dois\tone, two\n')
@@ -155,14 +147,6 @@ def test_bad_content_is_named_with_its_line(tmp_path: Path, name: str, text: str
     file = written(tmp_path / name, text)
     assert error_of(file).message.startswith(f"{file.path}")
     assert message in error_of(file).message
-
-
-@pytest.mark.parametrize("name", ["a.tsv", "a.csv.gz"])
-def test_invalid_utf8_is_named_with_its_line(tmp_path: Path, name: str) -> None:
-    file = written(
-        tmp_path / name, b"um,one\tx\n\ndois,\ttr\xeas\n" if "csv" in name else b"um\tone\n\ndois,\ttr\xeas\n"
-    )
-    assert error_of(file).message == f"{file.path}, line 3: byte 9 is not valid UTF-8"
 
 
 def test_unknown_ending_lists_the_known_ones(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import logging
 import os
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -108,15 +107,6 @@ def test_entries_unused_for_long_are_removed(make: Maker) -> None:
     make("another")
     assert not old.exists()
     assert used.exists()
-
-
-def test_of_two_at_once_one_makes_the_entry(make: Maker, calls: list[Any]) -> None:
-    threads = [threading.Thread(target=make) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(calls) == 1
 
 
 def test_changed_code_makes_new_entries(

@@ -6,11 +6,9 @@ from typing import Any
 from ptenmt.evaluation import Evaluation, Score
 from ptenmt.evaluation.errors import (
     Band,
-    Breakdown,
     DegenerateOutputs,
     ErrorAnalysis,
     EvaluatedSentence,
-    WordCoverage,
 )
 from ptenmt.evaluation.systems import SearchFacts
 from ptenmt.evaluation.test_sets import PLAIN_TEXT, Hypotheses, TestSet
@@ -45,30 +43,15 @@ def evaluation(**changes: Any) -> Evaluation:
 
 
 _ERROR_ANALYSIS = ErrorAnalysis(
-    breakdowns=[
-        Breakdown(
-            title="source length",
-            unit="words of the source",
-            bands=[
-                Band(name="1–9", num_pairs=1500, scores=[BLEU, CHRF, TER]),
-                Band(name="10–19", num_pairs=303, scores=[replace(BLEU, value=15.7, mean=15.6), CHRF, TER]),
-                Band(name="20–29", num_pairs=19, scores=[replace(BLEU, value=12.34, margin=9.87), CHRF, TER]),
-                Band(name="30–39", num_pairs=0, scores=[]),
-            ],
-        ),
+    by_length=[
+        Band(name="0–9", num_pairs=1500, scores={"BLEU": 31.4, "chrF2++": 50.1}),
+        Band(name="10–19", num_pairs=303, scores={"BLEU": 15.7, "chrF2++": 40.2}),
     ],
     worst=[EMPTY, SENTENCE],
     degenerate_outputs=[
         DegenerateOutputs(name="empty", definition="no word at all", count=18, examples=[EMPTY]),
         DegenerateOutputs(name="copied", definition="the source itself", count=0, examples=[]),
     ],
-    words=WordCoverage(
-        num_words=20_000,
-        num_unknown=50,
-        num_unseen=500,
-        num_sentences_with_unknown=45,
-        unknown={"xpto|": 12},
-    ),
 )
 _EVALUATION = Evaluation(
     name="answers.txt",

@@ -3,15 +3,11 @@ import pytest
 from ptenmt.evaluation.errors import (
     NUM_EXAMPLES,
     EvaluatedSentence,
-    SourceWords,
     analyse_errors,
-    count_words,
     find_degenerate_outputs,
     max_repeats,
 )
 from ptenmt.scores import Scorer
-from ptenmt.tokenizers import SPECIAL_PIECES, Tokenizer
-from ptenmt.tokenizers.words import WordTokenizer
 
 
 def sentence(
@@ -72,59 +68,15 @@ def test_a_name_that_both_languages_share_is_not_copied():
     assert [each.count for each in find_degenerate_outputs([named])] == [0, 0, 0, 0]
 
 
-class Letters(WordTokenizer):
-    """A token a letter of those it knows."""
-
-    def encode(self, texts):
-        return [[self._ids.get(letter, 1) for letter in text] for text in texts]
-
-
-SOURCES = ["o gato come", "ó x gatos " + "o " * 10, "gato"]
-
-
-def found(tokenizer: Tokenizer, seen: dict[str, int] | None):
-    references = ["the cat eats", "many cats", "cat"]
+def test_scores_by_length():
+    sources = ["o gato come", "ó x gatos " + "o " * 10, "gato", None]
+    references, counts = ["the cat eats", "many cats", "cat", "a"], ["the cat eats", "many dogs", "dog", "a"]
     scorer = Scorer("detokenized", [references])
-    counts = ["the cat eats", "many dogs", "dog"]
-    values = scorer.sentence_values(["the cat eats", "many dogs", "dog"], "chrF2++")
-    sentences = [
-        EvaluatedSentence(row=row + 1, source=source, references=[reference], hypothesis="", score=value)
-        for row, (source, reference, value) in enumerate(zip(SOURCES, references, values, strict=True))
-    ]
-    sources = SourceWords(SOURCES, tokenizer, seen)
-    return scorer, counts, analyse_errors(sentences, scorer, counts, sources)
-
-
-def bands(breakdown) -> dict[str, int]:
-    return {band.name: band.num_pairs for band in breakdown.bands if band.num_pairs}
-
-
-def test_scores_by_length_and_rarity():
-    words = WordTokenizer([*SPECIAL_PIECES, "o", "gato", "come", "x"])
-    seen = {"o": 5000, "gato": 150, "come": 3, "ó": 70, "x": 12}
-    scorer, counts, analysis = found(words, seen)
-    length, rarity = analysis.breakdowns
-    assert [band.name for band in length.bands] == ["0–9", "10–19", "20–29", "30–39", "40 or more"]
-    assert [band.name for band in rarity.bands] == ["0", "1–9", "10–99", "100–999", "1,000 or more"]
-    assert bands(length) == {"0–9": 2, "10–19": 1}
-    assert bands(rarity) == {"0": 1, "1–9": 1, "100–999": 1}
-    assert length.bands[0].scores == scorer.scores(counts, [0, 2])
-    assert length.bands[1].scores == scorer.scores(counts, [1])
-    assert length.bands[2].scores == []
-
-
-def test_words_that_vocabulary_or_training_lack_are_counted():
-    letters = Letters([*SPECIAL_PIECES, *"ogatcmes"])
-    words = found(letters, {})[2].words
-    assert (words.num_words, words.num_unseen) == (3 + 13 + 1, 17)
-    assert (words.num_unknown, words.num_sentences_with_unknown) == (2, 1)
-    assert words.unknown == {"ó": 1, "x": 1}
-
-
-def test_without_training_pairs_rarity_is_left_out():
-    _, _, analysis = found(WordTokenizer([*SPECIAL_PIECES, "o"]), None)
-    assert [each.title for each in analysis.breakdowns] == ["source length"]
-    assert analysis.words.num_unseen is None
+    sentences = [sentence(text, "", source) for text, source in zip(counts, sources, strict=True)]
+    short, long = analyse_errors(sentences, scorer, counts).by_length
+    assert (short.name, short.num_pairs, long.name, long.num_pairs) == ("0–9", 2, "10–19", 1)
+    assert short.scores == Scorer("detokenized", [["the cat eats", "cat"]]).values(["the cat eats", "dog"])
+    assert long.scores["chrF2++"] == pytest.approx(scorer.sentence_values(counts, "chrF2++")[1])
 
 
 def test_the_worst():
@@ -132,11 +84,6 @@ def test_the_worst():
     scorer = Scorer("detokenized", [references])
     counts = ["x"] * 50
     sentences = [sentence("x", "y", None, score=float(score)) for score in range(50)]
-    analysis = analyse_errors(sentences[::-1], scorer, counts, None)
+    analysis = analyse_errors(sentences[::-1], scorer, counts)
     assert [each.score for each in analysis.worst] == list(range(NUM_EXAMPLES))
-    assert analysis.breakdowns == []
-    assert analysis.words is None
-
-
-def test_words_are_counted_without_case_or_marks():
-    assert count_words(["O gato, o GATO!", "disse-me: o"]) == {"o": 3, "gato": 2, "disse-me": 1}
+    assert analysis.by_length == []

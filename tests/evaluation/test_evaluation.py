@@ -85,14 +85,10 @@ def test_it_reports_what_was_scored_and_how(copied: TrainedRun, evaluation: Eval
     assert evaluation.num_truncated == 0
 
 
-def test_it_knows_the_words_of_the_run(evaluation: Evaluation):
-    words = evaluation.error_analysis.words
-    assert words.num_words == sum(len(sentence.source.split()) for sentence in evaluation.sentences)
-    assert (words.num_unknown, words.num_unseen) == (0, 0)
-    length, rarity = evaluation.error_analysis.breakdowns
-    assert [band.num_pairs for band in length.bands] == [30, 0, 0, 0, 0]
-    assert sum(band.num_pairs for band in rarity.bands[3:]) == 30  # twelve words in 450 sentences
-    assert length.bands[0].scores == evaluation.scores
+def test_it_scores_by_source_length(evaluation: Evaluation):
+    (band,) = evaluation.error_analysis.by_length
+    assert (band.name, band.num_pairs) == ("0–9", 30)
+    assert band.scores == {score.name: score.value for score in evaluation.scores if score.name != "TER"}
 
 
 def test_the_engine_and_the_beams_are_a_choice(copied: TrainedRun, evaluation: Evaluation):
@@ -165,7 +161,6 @@ def test_a_baseline_is_a_run_or_a_file(copied: TrainedRun, evaluation: Evaluatio
     given = evaluate(copied.path, files=EvaluationFiles(hypotheses=worse), baseline=str(copied.path))
     assert (given.name, given.split, given.loss) == (str(worse), "test", None)
     assert not any(difference.is_better for difference in given.differences)
-    assert given.error_analysis.words == evaluation.error_analysis.words
 
 
 def test_a_corpus_that_comes_tokenized_is_scored_on_its_tokens_too(copied: TrainedRun, tmp_path: Path):

@@ -22,7 +22,7 @@ def test_finished_hypotheses_are_scored_without_a_run(tmp_path: Path, monkeypatc
     assert not (tmp_path / "source.txt").exists()
     assert (evaluation.name, evaluation.pairs_name) == (str(files["h"]), f"pairs of {files['r']}")
     assert (evaluation.folder, evaluation.split, evaluation.loss, evaluation.perplexity) == (None,) * 4
-    assert (evaluation.search, evaluation.error_analysis.words) == (None, None)
+    assert evaluation.search is None
     assert evaluation.files == {"hypotheses": [str(files["h"])], "reference": [str(files["r"])]}
 
 

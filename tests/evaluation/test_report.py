@@ -55,16 +55,13 @@ FACTS = [
     "33.30",
     "+1.42",
     "0.012",
-    "31.4 ± 1.2",
     "no difference",
     "worse, not significant",
     "better",
     "worse",
     "1,500",
     "empty translations",
-    "of 20,000 source words, in 45 sentences: xpto|",
-    "12.3",
-    "Groups of fewer than 20 sentences have no interval.",
+    "15.7",
     "pair 1,234 · chrF2++ 43.2 · baseline 5.4",
     "600.0",
     "b.en",
@@ -148,7 +145,7 @@ def test_texts_truncated_for_the_loss_are_counted() -> None:
 
 
 def test_what_there_is_not_is_left_out() -> None:
-    nothing = ErrorAnalysis(breakdowns=[], worst=[], degenerate_outputs=[], words=None)
+    nothing = ErrorAnalysis(by_length=[], worst=[], degenerate_outputs=[])
     bare = evaluation(
         error_analysis=nothing,
         baseline=None,

@@ -93,9 +93,9 @@ def test_right_is_100_and_wrong_is_0(form):
 
 def test_scores_of_some_sentences_are_those_of_these_alone():
     scorer = Scorer("detokenized", [REFERENCES])
-    some = scorer.scores(HYPOTHESES, [2, 0])
+    some = scorer.values(HYPOTHESES, [2, 0])
     alone = Scorer("detokenized", [[REFERENCES[2], REFERENCES[0]]])
-    assert some == alone.scores([HYPOTHESES[2], HYPOTHESES[0]])
+    assert some == alone.values([HYPOTHESES[2], HYPOTHESES[0]])
     values = scorer.sentence_values(HYPOTHESES, "chrF2++")
     assert values[1] == CHRF(word_order=2).sentence_score(HYPOTHESES[1], [REFERENCES[1]]).score
 

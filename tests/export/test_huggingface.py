@@ -115,7 +115,6 @@ WITH_MOSES = DataConfig(source="files", path="pairs.tsv", tokenization="moses")
     ("sections", "reason"),
     [
         ({"decoding": DecodingConfig(repetition_penalty=1.5)}, "decoding.repetition_penalty=1.5"),
-        ({"decoding": DecodingConfig(coverage_penalty=0.2)}, "decoding.coverage_penalty=0.2"),
         ({"data": WITH_MOSES}, "data.tokenization=moses"),
     ],
 )

@@ -130,14 +130,3 @@ def test_head_sizes_follow_from_d_model_and_may_be_set():
     odd = MultiHeadAttention(10, 3, key_size=4, value_size=5)
     assert odd(random_inputs(1, 2, 10), random_inputs(1, 2, 10)).shape == (1, 2, 10)
     assert odd.count_params() == 2 * (10 * 12 + 12) + (10 * 15 + 15) + (15 * 10 + 10)
-
-
-def test_it_survives_its_own_config():
-    layer = MultiHeadAttention(8, 2, key_size=3, value_size=5, name="attention")
-    inputs = random_inputs(1, 4, 8)
-    expected = layer(inputs, inputs)
-    copy = MultiHeadAttention.from_config(layer.get_config())
-    copy(inputs, inputs)
-    copy.set_weights(layer.get_weights())
-    assert copy.name == "attention"
-    np.testing.assert_array_equal(copy(inputs, inputs), expected)

@@ -40,10 +40,6 @@ def test_options_that_do_not_exist_are_errors(make: Callable[[], Any], message: 
         make()
 
 
-def test_without_positions_any_width_will_do():
-    assert PositionalEmbedding(9, 7, max_positions=4, positions="none")(IDS).shape == (1, 4, 7)
-
-
 NARROW = X[:, :, :5]
 
 
@@ -86,19 +82,6 @@ def test_inputs_of_another_width_than_before_are_errors(
 def test_a_mask_that_is_not_boolean_is_an_error(mask: Any):
     with pytest.raises(ValueError, match="must be boolean, True = may attend, not (float|int)"):
         MultiHeadAttention(8, 2)(X, attention_mask=mask)
-
-
-def test_a_mask_may_be_a_list():
-    attention, mask = MultiHeadAttention(8, 2), [True, True, False, False]
-    np.testing.assert_array_equal(
-        attention(X, attention_mask=mask), attention(X, attention_mask=np.array(mask))
-    )
-    assert not np.allclose(attention(X, attention_mask=mask), attention(X))
-
-
-def test_one_memory_serves_many_queries():
-    attention = MultiHeadAttention(8, 2)
-    np.testing.assert_allclose(attention(X, X[:1]), attention(X, X[[0, 0]]), atol=1e-6)
 
 
 def test_where_a_sequence_begins_counts():

@@ -86,14 +86,6 @@ def test_each_part_works_in_a_graph_that_is_saved_and_loaded(
     assert [weight.path for weight in copy.weights] == [weight.path for weight in model.weights]
 
 
-def test_parts_make_a_sequence(tmp_path: Path):
-    model = keras.Sequential(
-        [PositionalEmbedding(10, 8, max_positions=10), EncoderBlock(SMALL), keras.layers.Dense(3)]
-    )
-    assert model(IDS).shape == (2, 4, 3)
-    np.testing.assert_array_equal(rebuilt(model, tmp_path)(IDS), model(IDS))
-
-
 @pytest.mark.parametrize("tied", ["none", "all"])
 def test_the_functional_model_is_the_subclassed_one_with_explicit_masks(tmp_path: Path, tied: Any):
     config = replace(SMALL, norm="pre", tied_embeddings=tied)
@@ -114,14 +106,6 @@ def test_the_functional_model_is_the_subclassed_one_with_explicit_masks(tmp_path
     copy = rebuilt(model, tmp_path)
     np.testing.assert_array_equal(copy([IDS, TARGET]), model([IDS, TARGET]))
     assert copy.count_params() == model.count_params()
-
-
-def test_a_subclassed_model_is_saved_and_loaded_too(tmp_path: Path):
-    model = Transformer(SMALL, 10, 12, name="mine")
-    expected = model((IDS, TARGET))
-    copy = rebuilt(model, tmp_path)
-    np.testing.assert_array_equal(copy((IDS, TARGET)), expected)
-    assert (copy.name, copy.config) == ("mine", SMALL)
 
 
 def test_query_key_and_value_go_by_their_names():

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ptenmt.model.layers import PositionalEmbedding
 from ptenmt.model.loss import TokenSums, real_positions, token_sums, training_loss
 
 LABELS = np.array([[3, 1, 4, 0, 0], [2, 0, 0, 0, 0]])
@@ -129,14 +128,6 @@ def test_without_options_the_objective_is_the_plain_loss():
     assert float(objective) == float(sums.loss) == float(token_sums(LOGITS, LABELS).loss)
 
 
-def test_embeddings_are_scaled_before_the_positions_are_added():
-    layer = PositionalEmbedding(9, 8, max_positions=6)
-    layer.build((None, None))
-    rows = layer.embedding.embeddings.numpy()[[5, 6, 7]]
-    scaled = rows * np.float32(8**0.5) + layer.encoding[:3].astype("float32")
-    np.testing.assert_array_equal(np.array(layer(np.array([[5, 6, 7]])))[0], scaled)
-
-
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_leaving_padding_out_changes_neither_loss_nor_gradients(smoothing: float):
     final = keras.layers.Dense(6)
@@ -154,18 +145,3 @@ def test_leaving_padding_out_changes_neither_loss_nor_gradients(smoothing: float
     assert real_positions(tf.constant(hidden), labels)[1].numpy().tolist() == [3, 1, 4, 2] * 2
     assert float(padded(hidden)) == pytest.approx(float(gathered(hidden)), rel=1e-6)
     np.testing.assert_allclose(gradient(padded, hidden), gradient(gathered, hidden), atol=1e-6)
-
-
-def test_it_compiles_for_fixed_shapes():
-    smoothing = 0.1
-    compiled = tf.function(lambda logits: training_loss(logits, LABELS, smoothing), jit_compile=True)
-    expected = training_loss(LOGITS, LABELS, smoothing)
-    for mine, plain in zip(tf.nest.flatten(compiled(LOGITS)), tf.nest.flatten(expected), strict=True):
-        assert float(mine) == pytest.approx(float(plain), rel=1e-5)
-
-
-def test_sums_add_up_to_floats():
-    total = TokenSums(1.0, 2.0, 3.0).plus(token_sums(LOGITS, LABELS))
-    loss, correct, tokens = as_floats(token_sums(LOGITS, LABELS))
-    assert total == pytest.approx((1 + loss, 2 + correct, 3 + tokens))
-    assert all(isinstance(value, float) for value in total)

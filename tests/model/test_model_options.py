@@ -157,13 +157,6 @@ def test_each_dropout_acts_in_training_only(rate: str):
     assert not np.allclose(model((SOURCE, TARGET), training=True), still, atol=1e-3)
 
 
-@pytest.mark.parametrize("rate", ["dropout", "attention_dropout", "activation_dropout", "word_dropout"])
-@pytest.mark.parametrize("value", [-0.1, 1.0])
-def test_rates_are_checked(rate: str, value: float):
-    with pytest.raises(ConfigError, match=f"model.{rate}={value} must be at least 0 and below 1"):
-        ModelConfig(**{rate: value})
-
-
 def test_attention_dropout_is_of_the_weights():
     """With equal weights and values of one, an output is the share of them that stayed, scaled up."""
     block = DecoderBlock(replace(BLOCK, attention_dropout=0.5))

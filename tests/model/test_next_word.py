@@ -9,7 +9,6 @@ import pytest
 
 from ptenmt.config import ModelConfig
 from ptenmt.model.next_word import NextWordModel
-from ptenmt.model.transformer import EncoderBlock
 
 CONFIG = ModelConfig(num_layers=2, d_model=16, num_heads=4, d_ff=24, max_positions=12)
 WORDS = np.array([[5, 6, 7, 8, 9, 4], [9, 4, 4, 6, 5, 8]])
@@ -87,15 +86,3 @@ def test_words_may_be_predicted_with_the_table_they_are_read_with():
         np.array(tied.hidden((WORDS, NOTHING))) @ tied.encoder.embedding.get_weights()[0].T + tied.final.bias,
         atol=1e-5,
     )
-
-
-def test_dropout_is_on_in_training_only():
-    model = build(dropout=0.3)
-    np.testing.assert_array_equal(logits(model, WORDS), logits(model, WORDS))
-    assert not np.allclose(logits(model, WORDS, training=True), logits(model, WORDS), atol=1e-3)
-
-
-def test_it_has_the_layers_of_the_translators_encoder():
-    model = build()
-    assert {type(block) for block in model.encoder.blocks} == {EncoderBlock}
-    assert model.trainable_variables[0].path == "next_word/encoder/embedding/tokens/embeddings"

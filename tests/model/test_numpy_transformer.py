@@ -1,6 +1,5 @@
 """The NumPy models against the Keras models: the same numbers for every option of the architecture."""
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +10,7 @@ from random_models import SMALL, random_model, random_sources, weights_of
 from ptenmt.data.store import RaggedIds
 from ptenmt.model.loss import token_sums
 from ptenmt.model.next_word import NextWordModel
-from ptenmt.model.numpy_transformer import NumpyNextWord, NumpyTransformer, _erf
+from ptenmt.model.numpy_transformer import NumpyNextWord, NumpyTransformer
 from ptenmt.model.transformer import Transformer
 
 SIZE = 30
@@ -53,21 +52,6 @@ def model() -> NumpyTransformer:
     return NumpyTransformer(SMALL, weights_of(random_model(SMALL, SIZE, SIZE)))
 
 
-def test_rows_sum_to_one_and_padding_and_the_future_get_none(model: NumpyTransformer):
-    weights = model.attention(WHOLE, FED)
-    assert {name: each.shape[1:] for name, each in weights.items() if "layer2" in name} == {
-        "encoder_layer2": (2, WHOLE.shape[1], WHOLE.shape[1]),
-        "decoder_layer2_block1": (2, FED.shape[1], FED.shape[1]),
-        "decoder_layer2_block2": (2, FED.shape[1], WHOLE.shape[1]),
-    }
-    for name, each in weights.items():
-        np.testing.assert_allclose(each.sum(axis=-1), 1, atol=1e-6)
-        keys = FED if name.endswith("block1") else WHOLE
-        assert not np.moveaxis(each, -1, 1)[keys == 0].any()
-    later = np.triu(np.ones((FED.shape[1], FED.shape[1]), bool), 1)
-    assert not weights["decoder_layer1_block1"][..., later].any()
-
-
 def test_log_probabilities_are_those_of_the_logits(model: NumpyTransformer):
     log_probs = model.log_probabilities(WHOLE, FED)
     np.testing.assert_allclose(np.exp(log_probs).sum(axis=-1), 1, atol=1e-5)
@@ -107,10 +91,3 @@ def test_next_word_losses_are_those_of_keras(prediction: Any, tied: Any):
     assert correct.sum() == float(expected.correct)
     unpadded = WHOLE[:, :2]
     np.testing.assert_allclose(mine.logits(unpadded), keras_model((unpadded, unpadded))[:, -1], atol=1e-5)
-
-
-def test_the_error_function():
-    x = np.linspace(-6, 6, 2001, dtype="float32")
-    expected = [math.erf(each) for each in x]
-    np.testing.assert_allclose(_erf(x), expected, atol=5e-7)
-    assert _erf(x).dtype == np.float32

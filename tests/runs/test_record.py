@@ -7,7 +7,7 @@ import pytest
 
 from ptenmt.errors import RunError
 from ptenmt.runs import Run
-from ptenmt.runs.directory import AverageRecord, RunRecord, SplitRecord
+from ptenmt.runs.directory import RunRecord, SplitRecord
 
 
 def test_what_a_run_does_not_have_is_empty() -> None:
@@ -26,7 +26,7 @@ def test_entries_have_their_types() -> None:
     )
     assert record.data["train"] == SplitRecord(size=7, fingerprint="a")
     assert record.data["validation"] == SplitRecord(size=3, fingerprint="")
-    assert record.averaged_from == AverageRecord(run="base", checkpoints=["step-1", "step-2"])
+    assert record.averaged_from == {"run": "base", "checkpoints": ["step-1", "step-2"]}
     assert record.steps_per_epoch is not None
     assert record.steps_per_epoch.before(3) == 19
 

@@ -42,13 +42,6 @@ def test_no_text_encodes_to_special_ids_or_beyond_the_vocabulary(any_pair: Token
     assert isinstance(tokenizer.decode([ids])[0], str)
 
 
-def test_literal_specials_are_ordinary_text(any_pair: TokenizerPair) -> None:
-    (ids,) = any_pair.source.encode(["[START]"])
-    (text,) = any_pair.source.decode([ids])
-    assert text.replace(" ", "").lower() in ("[start]", "[[unk]]")
-    assert len(ids) >= 3
-
-
 def test_blank_text_is_no_token(any_pair: TokenizerPair) -> None:
     assert any_pair.source.encode(["", " \n\t ", "\x00"]) == [[], [], []]
     assert any_pair.source.decode([[], [START, END]]) == ["", ""]
@@ -69,13 +62,6 @@ def test_long_text_loses_nothing(any_pair: TokenizerPair) -> None:
     (once,) = any_pair.source.encode(["a menina"])
     (often,) = any_pair.source.encode(["a menina " * 1_111])
     assert often == once * 1_111
-
-
-def test_a_batch_encodes_like_single_texts(any_pair: TokenizerPair) -> None:
-    texts = [SENTENCE, "", "O João procura um coração!", "😀", SENTENCE]
-    batch = any_pair.source.encode(texts)
-    assert batch == [any_pair.source.encode([text])[0] for text in texts]
-    assert any_pair.source.decode(batch) == [any_pair.source.decode([ids])[0] for ids in batch]
 
 
 def test_decomposed_accents_encode_like_composed(any_pair: TokenizerPair) -> None:

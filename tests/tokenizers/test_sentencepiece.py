@@ -7,8 +7,7 @@ from typing import Literal
 
 import pytest
 
-from ptenmt.config import CorpusFile, DataConfig, TokenizerConfig
-from ptenmt.data.augmentation import tokenizer_symbols
+from ptenmt.config import TokenizerConfig
 from ptenmt.errors import TokenizerError
 from ptenmt.tokenizers import (
     UNK,
@@ -108,21 +107,17 @@ def test_too_small_a_vocabulary_is_an_error_with_both_numbers() -> None:
     assert "\n" not in error.value.message
 
 
-@pytest.mark.parametrize(("algorithm", "strength"), [("unigram", 1_000.0), ("bpe", 0.0)])
-def test_sampling_without_a_choice_gives_the_best_segmentation(
-    pairs: Pairs, algorithm: Algorithm, strength: float
-) -> None:
+def test_sampling_without_a_choice_gives_the_best_segmentation(pairs: Pairs) -> None:
     texts = [source for source, _ in pairs] + ["☃☃a  ☃", "", " "]
-    tokenizer = SentencePieceTokenizer.train(texts, vocabulary_size=300, algorithm=algorithm)
     unknown = [*texts, "字字 a字"]
-    assert tokenizer.sample(unknown, strength, (1,)) == tokenizer.encode(unknown)
+    tokenizer = train(texts, 300)
+    assert tokenizer.sample(unknown, 1_000.0, (1,)) == tokenizer.encode(unknown)
 
 
-@pytest.mark.parametrize("algorithm", ["unigram", "bpe"])
-def test_sampling_segments_like_sentencepiece(pairs: Pairs, algorithm: Algorithm) -> None:
+def test_sampling_segments_like_sentencepiece(pairs: Pairs) -> None:
     """Its own sampling, which cannot be repeated, gives as many pieces on average, and says the same."""
     texts = [source for source, _ in pairs] * 10
-    tokenizer = SentencePieceTokenizer.train(texts, vocabulary_size=300, algorithm=algorithm)
+    tokenizer = train(texts, 300)
     for strength in (0.1, 0.4):
         theirs = tokenizer._processor.encode(
             texts, enable_sampling=True, nbest_size=-1, alpha=strength, num_threads=1
@@ -133,11 +128,10 @@ def test_sampling_segments_like_sentencepiece(pairs: Pairs, algorithm: Algorithm
         assert tokenizer.sample(texts, strength, (1, 2)) == ours != tokenizer.sample(texts, strength, (1, 3))
 
 
-@pytest.mark.parametrize("algorithm", ["unigram", "bpe"])
-def test_symbols_are_a_token_each_sampled_or_not(pairs: Pairs, algorithm: Algorithm) -> None:
+def test_symbols_are_a_token_each_sampled_or_not(pairs: Pairs) -> None:
     texts = [f"<bt> {source}" for source, _ in pairs]
     learnt = SentencePieceTokenizer.train(
-        texts, vocabulary_size=200, algorithm=algorithm, symbols=["<bt>", "⟦0⟧"]
+        texts, vocabulary_size=200, algorithm="unigram", symbols=["<bt>", "⟦0⟧"]
     )
     assert learnt.symbols == ["<bt>", "⟦0⟧"]
     text = f"<bt> Ele ⟦0⟧ {pairs[0][0]}"
@@ -151,18 +145,6 @@ def test_symbols_are_a_token_each_sampled_or_not(pairs: Pairs, algorithm: Algori
     require_symbols(pair, ["<bt>"], Path("tokenizer"))
     with pytest.raises(TokenizerError, match="the vocabulary in tokenizer has no token <x>"):
         require_symbols(pair, ["<bt>", "<x>"], Path("tokenizer"))
-
-
-def test_the_symbols_of_a_config_are_its_tags_with_and_without_a_space() -> None:
-    files = [CorpusFile(path=f"/{tag}.tsv", tag=tag) for tag in ("<new>", "<bt>", None)]
-    symbols = tokenizer_symbols(DataConfig(train=tuple(files)))
-    assert symbols == ["▁<bt>", "<bt>", "▁<new>", "<new>"]
-    learnt = SentencePieceTokenizer.train(
-        ["o gato dorme", "a ave canta"], vocabulary_size=40, algorithm="unigram", symbols=symbols
-    )
-    for ids in (*learnt.encode(["<bt> o gato"]), *learnt.sample(["<bt> o gato"], 0.5, (1,))):
-        assert learnt.pieces(ids)[0] == "▁<bt>"
-        assert learnt.decode([ids]) == ["<bt> o gato"]
 
 
 def test_digits_and_named_characters_are_tokens_of_their_own() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ptenmt.errors import TokenizerError
-from ptenmt.tokenizers import UNK, TokenizerPair
+from ptenmt.tokenizers import TokenizerPair
 from ptenmt.tokenizers.wordpiece import WordPieceTokenizer
 
 
@@ -27,16 +27,6 @@ def test_golden_sizes_and_ids(published: TokenizerPair) -> None:
     assert published.source.encode(
         ["este modelo parece funcionar bem", "este é um problema que temos que resolver"]
     ) == [[125, 578, 364, 912, 140], [125, 44, 85, 231, 84, 130, 84, 742]]
-
-
-def test_pieces_agree_with_the_published_lookup(published: TokenizerPair, published_folder: Path) -> None:
-    lines = (published_folder / "assets" / "pt_vocab.txt").read_text(encoding="utf-8").split("\n")
-    assert published.source.pieces(range(7765)) == lines[:7765]
-    (ids,) = published.source.encode(["desfuncionar"])
-    pieces = published.source.pieces(ids)
-    assert "".join(piece.removeprefix("##") for piece in pieces) == "desfuncionar"
-    assert [piece.startswith("##") for piece in pieces] == [False] + [True] * (len(pieces) - 1)
-    assert len(pieces) > 1
 
 
 def test_english_to_portuguese_swaps_the_members(published: TokenizerPair, published_folder: Path) -> None:
@@ -60,11 +50,6 @@ def test_a_damaged_file_is_noticed(name: str, published_folder: Path, tmp_path: 
     with pytest.raises(TokenizerError, match="is damaged") as error:
         WordPieceTokenizer.load_published(folder, ("pt", "en"))
     assert str(file) in error.value.message
-
-
-def test_a_word_of_more_than_100_characters_is_unknown(wordpiece: TokenizerPair) -> None:
-    fits, too_long = wordpiece.source.encode(["a" * 100, "a" * 101])
-    assert (len(fits), too_long) == (100, [UNK])
 
 
 # Two combining iotas, Mongolian letters, and separators that text preparation turns into spaces.

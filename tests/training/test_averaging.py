@@ -86,17 +86,6 @@ def test_moving_averages_are_what_is_averaged(copy: Run):
         np.testing.assert_allclose(found[name], value + 2.5, rtol=1e-6, atol=1e-6)
 
 
-def test_fewer_than_asked_for(copy: Run):
-    with pytest.raises(RunError, match=r"copy has 2 checkpoints, fewer than the 3 requested") as failure:
-        average(copy.path, last=3)
-    assert "raise checkpoint.keep" in failure.value.hint
-    with pytest.raises(RunError, match="copy has 1 best model, fewer than the 2 requested") as failure:
-        average(copy.path, best=2)
-    assert "raise checkpoint.keep_best" in failure.value.hint
-    with pytest.raises(RunError, match="cannot be used together"):
-        average(copy.path, last=1, best=1)
-
-
 def test_existing_files_are_kept_and_no_partial_ones_are_left(copy: Run, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(RunError, match="copy exists already") as failure:
         average(copy.path, to=copy.path)

@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import tensorflow as tf
 from copy_task import copy_config, write_pairs
-from test_resume import losses, tensors
+from recorded_events import of
+from saved_states import assert_same, losses, tensors
 
 from ptenmt.config import BatchConfig, Config, TokenizerConfig, TrainingConfig, ValidationConfig
 from ptenmt.data.batches import BatchPlan
@@ -97,10 +97,6 @@ def stopped_after(config: Config, folder: Path, epoch: int, step: int) -> list[E
     return events
 
 
-def of(events: list[Event], kind: type) -> list[Any]:
-    return [event for event in events if isinstance(event, kind)]
-
-
 @pytest.mark.slow  # two trainings, as in test_resume
 @pytest.mark.usefixtures("_uncompiled")
 def test_resumed_across_the_switch_equals_straight_through(config: Config, tmp_path: Path):
@@ -109,25 +105,23 @@ def test_resumed_across_the_switch_equals_straight_through(config: Config, tmp_p
     config = replace(config, batch=BatchConfig(sentences=16), validation=validation)
     straight = stopped_after(config, tmp_path / "straight", 0, 0)
     both = {"pt→en": 0.5, "en→pt": 0.5}
-    stages = of(straight, StageStarted)
+    stages = of(StageStarted, straight)
     assert [(stage.epoch, stage.shares) for stage in stages] == [(1, both), (3, {"pt→en": 1.0})]
     curve = History(tmp_path / "straight").curve()
     assert [(line["step"], line["shares"]) for line in curve] == [
         (step, both if step <= 6 else {"pt→en": 1.0}) for step in range(3, 13, 3)
     ]
     started = [
-        of(stopped_after(config, tmp_path / "parts", epoch, step), TrainingStarted)[0]
+        of(TrainingStarted, stopped_after(config, tmp_path / "parts", epoch, step))[0]
         for epoch, step in ((1, 2), (2, 3), (9, 9))  # within the first part, at its end
     ]
     assert [(event.epoch, event.step_in_epoch) for event in started] == [(0, 0), (0, 2), (2, 0)]
     runs = [Run(tmp_path / name) for name in ("straight", "parts")]
-    expected, found = map(tensors, runs)
-    for name, value in found.items():
-        np.testing.assert_array_equal(value, expected[name], err_msg=name)
+    assert_same(tensors(runs[1]), tensors(runs[0]))
     assert losses(runs[1]) == losses(runs[0])
 
     longer = replace(config, training=replace(config.training, epochs=9))
     again = stopped_after(longer, tmp_path / "parts", 5, 1)
-    assert of(again, StageStarted) == [StageStarted(epoch=5, pairs={"pt→en": 48}, shares={"pt→en": 1.0})]
-    assert of(again, Warned) == []
+    assert of(StageStarted, again) == [StageStarted(epoch=5, pairs={"pt→en": 48}, shares={"pt→en": 1.0})]
+    assert of(Warned, again) == []
     assert runs[1].facts()["bidirectional_epochs"] == 2, "a longer training switches where it did"

@@ -7,34 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from saved_states import assert_same
 
 from ptenmt.config import ModelConfig, OptimizerConfig
 from ptenmt.errors import CheckpointError
 from ptenmt.model.transformer import Transformer
 from ptenmt.runs import Run
 from ptenmt.training.optimizer import Adam
-from ptenmt.training.state import Checkpoints, TrainingState, read_checkpoint
+from ptenmt.training.state import COUNTERS, Checkpoints, TrainingState, read_checkpoint
 
 CONFIG = ModelConfig(num_layers=1, d_model=32, num_heads=2, d_ff=48, dropout=0.1, max_positions=20)
-NUMBERS = [
-    "epoch",
-    "step_in_epoch",
-    "global_step",
-    "validated",
-    "best_score",
-    "best_loss",
-    "stale",
-    "skipped",
-    "nonfinite",
-]
-NUMBERS += [
-    "skipped_in_row",
-    "nonfinite_in_row",
-    "most_nonfinite_in_row",
-    "gradient_norm",
-    "loss_scale",
-    "scaled_steps",
-]
 EARLIER = Path(__file__).with_name("earlier_version")
 DATA, INDEX = "ckpt-3.data-00000-of-00001", "ckpt-3.index"
 
@@ -57,7 +39,7 @@ class Saved:
         named |= {f"seconds of {kind}": value for kind, value in state.seconds.items()}
         for sums in ("of_epoch", "since_curve_point"):
             named |= {f"{sums} {name}": value for name, value in getattr(state, sums).variables.items()}
-        return named | {name: getattr(state, name) for name in NUMBERS}
+        return named | {name: getattr(state, name) for name in COUNTERS}
 
     def values(self) -> dict[str, np.ndarray]:
         return {name: variable.numpy() for name, variable in self.variables.items()}
@@ -68,12 +50,6 @@ class Saved:
         for variable in self.variables.values():
             variable.assign((100 * numbers.random(variable.shape)).astype(variable.numpy().dtype))
         return self.values()
-
-
-def assert_same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:
-    assert found.keys() == expected.keys()
-    for name, value in found.items():
-        np.testing.assert_array_equal(value, expected[name], err_msg=name)
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +95,8 @@ def test_every_variable_comes_back(reader: Saved, three: list[dict[str, np.ndarr
     assert len(reader.state.optimizer.variables) == 1 + 2 * len(reader.model.trainable_variables)
     shapes = tf.train.load_checkpoint(str(path)).get_variable_to_shape_map()
     assert len(shapes) == len(reader.variables) + 2, "and TensorFlow's own object graph and counter"
+    variables = {name for name, value in vars(reader.state).items() if isinstance(value, tf.Variable)}
+    assert variables == set(COUNTERS), "every variable is a key"
 
 
 def test_a_checkpoint_of_an_earlier_version_is_restored(tmp_path: Path):
@@ -128,7 +106,9 @@ def test_a_checkpoint_of_an_earlier_version_is_restored(tmp_path: Path):
     model = Transformer(small, 5, 5)
     state = TrainingState(model, Adam(model.trainable_variables, OptimizerConfig(ema=0.9)))
     Checkpoints(state.trackable(), Run(tmp_path / "run"), keep=5).restore(pytest.fail)
-    assert [float(getattr(state, name)) for name in NUMBERS] == [*range(1, 16)]
+    assert sorted(float(getattr(state, name)) for name in COUNTERS) == [*range(1, 16)]
+    assert (int(state.epoch), int(state.global_step), float(state.best_score)) == (1, 3, 5)
+    assert (int(state.nonfinite_in_row), float(state.loss_scale)) == (11, 14)
     assert {float(weight.numpy().flat[0]) for weight in model.trainable_variables} == {0.25}
     assert {float(average.numpy().flat[0]) for average in state.optimizer.averages.values()} == {0.5}
     assert state.of_epoch.means() == state.since_curve_point.means() == (1.0, 1.0)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-import tensorflow as tf
+from saved_states import assert_same, tensors
 from trainer_setup import TrainerSetup
 
 from ptenmt.config import (
@@ -76,21 +76,6 @@ def trained(build_trainer: Build, config: Config, folder: Path) -> Trained:
 @pytest.fixture(scope="module")
 def straight(rich: Config, build_trainer: Build, tmp_path_factory: pytest.TempPathFactory) -> Trained:
     return trained(build_trainer, rich, tmp_path_factory.mktemp("rich") / "run")
-
-
-def tensors(run: Run) -> dict[str, np.ndarray]:
-    reader = tf.train.load_checkpoint(str(run.checkpoints()[0]))
-    return {
-        name: reader.get_tensor(name)
-        for name in reader.get_variable_to_shape_map()
-        if not name.startswith(("seconds", "save_counter", "_CHECKPOINTABLE"))
-    }
-
-
-def assert_same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:
-    assert found.keys() == expected.keys()
-    for name, value in found.items():
-        np.testing.assert_array_equal(value, expected[name], err_msg=name)
 
 
 def test_ended_at_a_limit_and_resumed_equals_straight_through(

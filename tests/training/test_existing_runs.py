@@ -95,14 +95,6 @@ def test_fresh_touches_nothing_before_all_else_is_well(copied: TrainedRun, copy:
     assert [folder.name for folder in copy.parent.glob("copy*")] == [copy.name]
 
 
-def test_fresh_moves_no_folder_that_is_not_a_run(copied: TrainedRun, tmp_path: Path):
-    (tmp_path / "thesis").mkdir()
-    (tmp_path / "thesis" / "important.txt").touch()
-    with pytest.raises(RunError, match="not empty and not a run"):
-        train(copied.config, tmp_path / "thesis", fresh=True)
-    assert (tmp_path / "thesis" / "important.txt").exists()
-
-
 def test_fewer_epochs_than_are_done_leave_the_run_as_it_is(copied: TrainedRun, copy: Path):
     facts = Run(copy).facts()
     train(replace(copied.config, training=replace(copied.config.training, epochs=3)), copy)

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tensorflow as tf
 from copy_task import copy_config, write_pairs
+from saved_states import assert_same, tensors
 
 from ptenmt.config import (
     BatchConfig,
@@ -158,23 +158,6 @@ def deliver(process: int, number: int, folder: Path, kind: str, target: int, cha
     return True
 
 
-def tensors(path: Path) -> dict[str, Any]:
-    """What a checkpoint holds, but for times."""
-    reader = tf.train.load_checkpoint(str(path))
-    names = [
-        name
-        for name in reader.get_variable_to_shape_map()
-        if not name.startswith(("seconds", "save_counter"))
-    ]
-    return {name: reader.get_tensor(name) for name in names if "OBJECT_GRAPH" not in name}
-
-
-def assert_equal(found: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert found.keys() == expected.keys()
-    for name, value in found.items():
-        np.testing.assert_array_equal(value, expected[name], err_msg=name)
-
-
 def contents(folder: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in folder.iterdir()}
 
@@ -213,7 +196,7 @@ def test_killed_at_any_moment_it_ends_as_if_nothing_had_happened(
     assert not wait_until(last, lambda: False)
 
     mine, theirs = Run(tmp_path / "run"), Run(straight / "run")
-    assert_equal(tensors(mine.checkpoints()[0]), tensors(theirs.checkpoints()[0]))
+    assert_same(tensors(mine), tensors(theirs))
     assert lines(mine.path) == lines(theirs.path)
     for folder in ("weights", "ctranslate2", "tokenizer"):
         assert contents(mine.path / folder) == contents(theirs.path / folder), folder

@@ -82,22 +82,6 @@ def test_two_small_batches_make_the_update_of_a_large_one(
             np.testing.assert_allclose(found, expected[path], atol=1e-3, err_msg=path)
 
 
-def test_accumulated_batches_draw_dropout_each(quick: Config, build_trainer: Build, tmp_path: Path):
-    """All batches alike, so that only the masks can make the gradients of two halves differ."""
-    config = replace(quick, batch=BatchConfig(sentences=8, accumulate=2))
-    built = build_trainer(config, tmp_path / "run")
-    step = built.trainer._train_step
-    part = (tf.constant([[2, 5, 3]]), tf.constant([[2, 5, 3]]), tf.constant(4.0))
-    found = []
-    for number in (0, 1, 1):
-        _, gradients = step._all_gradients(
-            *(tf.cast(ids, tf.int64) for ids in part[:2]), part[2], tf.constant(number, tf.int64)
-        )
-        found.append(gradients[0].numpy())
-    assert (found[1] == found[2]).all()
-    assert (found[0] != found[1]).any()
-
-
 def poison(monkeypatch: pytest.MonkeyPatch, is_bad: Callable[[Any], Any]) -> None:
     """Let the loss of some updates be not a number; ``is_bad`` takes how many updates there were before."""
     from ptenmt.training import step

@@ -2,12 +2,10 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
-import tensorflow as tf
 from copy_task import uncompiled
+from saved_states import assert_same, losses, tensors
 
 from ptenmt.config import BatchConfig, Config
 from ptenmt.runs import Run
@@ -31,19 +29,6 @@ def _report_steps() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch, uncompiled():
         patch.setattr("ptenmt.training.trainer.SECONDS_BETWEEN_REPORTS", 0)
         yield
-
-
-def tensors(run: Run) -> dict[str, Any]:
-    """All that the newest checkpoint holds, but for what says how often and how long."""
-    reader = tf.train.load_checkpoint(str(run.checkpoints()[0]))
-    names = [name for name in reader.get_variable_to_shape_map() if name != "_CHECKPOINTABLE_OBJECT_GRAPH"]
-    return {
-        name: reader.get_tensor(name) for name in names if not name.startswith(("save_counter", "seconds"))
-    }
-
-
-def losses(run: Run) -> list[tuple[float, float]]:
-    return [(line["train"]["loss"], line["train"]["accuracy"]) for line in History(run.path).validations()]
 
 
 @dataclass(frozen=True)
@@ -102,10 +87,7 @@ def interrupted(
 
 
 def test_stopped_and_resumed_equals_straight_through_bit_for_bit(straight: Run, interrupted: Interrupted):
-    expected, found = tensors(straight), tensors(interrupted.run)
-    assert found.keys() == expected.keys()
-    for name, value in found.items():
-        np.testing.assert_array_equal(value, expected[name], err_msg=name)
+    assert_same(tensors(interrupted.run), tensors(straight))
     assert losses(interrupted.run) == losses(straight)
     assert [line["step"] for line in History(interrupted.run.path).validations()] == [3, 6, 9]
 

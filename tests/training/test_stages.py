@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from copy_task import copy_config, write_pairs
-from test_resume import losses, tensors
+from saved_states import assert_same, losses, tensors
 
 from ptenmt.config import Config, CorpusFile, DataConfig, StageConfig, TokenizerConfig, TrainingConfig
 from ptenmt.config.schedule import learning_rate
@@ -73,9 +73,7 @@ def test_resumed_across_a_stage_equals_straight_through_bit_for_bit(
         started.append(next(event for event in events if isinstance(event, TrainingStarted)))
     assert [(event.epoch, event.step_in_epoch) for event in started] == [(0, 0), (1, 3), (1, 8), (2, 1)]
     runs = [Run(tmp_path / name) for name in ("straight", "parts")]
-    expected_tensors, found = map(tensors, runs)
-    for name, value in found.items():
-        np.testing.assert_array_equal(value, expected_tensors[name], err_msg=name)
+    assert_same(tensors(runs[1]), tensors(runs[0]))
     assert losses(runs[1]) == losses(runs[0])
 
 
@@ -117,16 +115,3 @@ def test_the_shares_of_the_sources_are_shown_and_recorded(staged: Config, tmp_pa
         train(
             replace(config, data=replace(config.data, train=other_tag)), tmp_path / "new", init_from=run.path
         )
-
-
-def test_other_weights_are_other_data(staged: Config, tmp_path: Path) -> None:
-    first, second = staged.data.train
-    data = replace(staged.data, stages=(), train=(replace(first, weight=0.5), second))
-    config = replace(staged, data=data, training=replace(staged.training, epochs=1))
-    events: list[Event] = []
-    train(config, tmp_path / "run", on_event=events.append)
-    started = next(event for event in events if isinstance(event, StageStarted))
-    assert started.pairs == {"made": 30, "ours": 20}
-    changed = replace(data, train=(replace(first, weight=1), second))
-    with pytest.raises(RunError, match="was trained on other sentence pairs"):
-        train(replace(config, data=changed), tmp_path / "run")

@@ -68,15 +68,6 @@ def test_a_training_leaves_its_best_weights_and_their_conversion(copied: Trained
     }
 
 
-def test_the_best_weights_are_converted_once(run: Run, copied: TrainedRun):
-    written = run.ctranslate2_folder.stat().st_mtime_ns
-    cache(run, copied)
-    assert run.ctranslate2_folder.stat().st_mtime_ns == written
-    shutil.rmtree(run.ctranslate2_folder)
-    cache(run, copied)
-    assert cached(run) == best_weights(run.weights_folder)[0].checksum
-
-
 def test_weights_that_cannot_be_converted_are_a_warning(run: Run, copied: TrainedRun):
     shutil.rmtree(run.ctranslate2_folder)
     file = run.weights_folder / "best.safetensors"

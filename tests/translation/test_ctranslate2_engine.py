@@ -190,20 +190,6 @@ def test_repetition_is_guarded_against(engine: CTranslate2Engine):
     assert doubles(ids(engine, repetition_penalty=5.0), 1) < doubles(plain, 1)
 
 
-def test_words_that_were_not_attended_to_lower_the_score(engine: CTranslate2Engine, model: Transformer):
-    weight = 0.5
-    options = DecodingConfig(num_hypotheses=4, coverage_penalty=weight, length_penalty=0.6)
-    answers = engine.submit(SearchRequest(SOURCES, LIMIT, options, with_attention=True))()
-    for source, hypotheses in zip(SOURCES, answers, strict=True):
-        covered = [np.log(np.minimum(each.attention.sum(axis=0), 1)).sum() for each in hypotheses]
-        plain = scores(model, [source] * 4, hypotheses, [0] * 4)
-        expected = np.array(plain) + weight * np.array(covered)
-        assert [each.score for each in hypotheses] == pytest.approx(expected, abs=1e-3)
-    without = found(engine, num_hypotheses=4, length_penalty=0.6)
-    assert [each[0].ids for each in answers] != [each[0].ids for each in without]
-    assert all(each[0].attention is None for each in found(engine, coverage_penalty=weight, beam_size=1))
-
-
 def test_unknown_words_are_produced_where_they_may_be(model: Transformer):
     bias = model.final.bias.numpy()
     weights = weights_of(model) | {"transformer/final/bias": bias + 100 * np.eye(SIZE, dtype="float32")[UNK]}

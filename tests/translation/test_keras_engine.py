@@ -93,12 +93,7 @@ def test_it_decodes_up_to_the_last_position(model: Transformer, engine: KerasEng
 @pytest.mark.parametrize(
     ("options", "arguments", "message"),
     [
-        (
-            {"coverage_penalty": 0.5},
-            {},
-            r"the Keras engine does not support decoding.coverage_penalty \(0.5\)",
-        ),
-        ({"repetition_penalty": 2.0}, {}, "not support decoding.repetition_penalty"),
+        ({"repetition_penalty": 2.0}, {}, r"not support decoding.repetition_penalty \(2.0\)"),
         ({"no_repeat_ngram": 2}, {}, "not support decoding.no_repeat_ngram"),
         ({}, {"target_prefixes": [(5,)]}, "does not support target prefixes"),
         ({}, {"next_token_alternatives": 3}, "does not support target prefixes"),

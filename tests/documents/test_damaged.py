@@ -1,5 +1,6 @@
 """Documents that are damaged by chance are refused or translated, in a process that lives on."""
 
+import os
 import re
 import subprocess
 import sys
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).with_name("damaged_documents.py")
+SCRIPT = Path(__file__).with_name("damage.py")
 COUNT = 60
 
 
@@ -21,6 +22,7 @@ def test_whatever_is_damaged_by_chance_does_no_harm(ending: str) -> None:
         capture_output=True,
         text=True,
         check=False,
+        env={**os.environ, "PYTHONPATH": str(SCRIPT.parents[1])},
     )
     assert completed.returncode == 0, f"{ending}, {completed.stdout.split()[-1]}: {completed.stderr}"
     found = re.search(r"(\d+) translated", completed.stdout)
