@@ -68,9 +68,8 @@ async def metrics(request: Request, service: SharedService) -> Response:
     """Return metrics for Prometheus; if keys are required, a bearer token is needed."""
     if service.keys.are_required and service.keys.client(bearer_token(request)) is None:
         raise Refusal("a valid key is needed, as a bearer token", 403)
-    directions = service.models.directions.values()
-    text = service.metrics.text({each.name: each.model.description for each in directions})
-    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+    kind = "text/plain; version=0.0.4; charset=utf-8"
+    return Response(service.metrics.text(), media_type=kind)
 
 
 @router.get("/v1/models", tags=["Introspection"])

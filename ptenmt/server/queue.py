@@ -103,53 +103,49 @@ class SentenceQueue:
         return len(self._waiting)
 
     def admit(self, request: "QueuedRequest") -> None:
-        """Reserve room for a request until it adds sentences or is cancelled; takes no lock.
+        """Reserve room for a sentence of a request until it adds some or is dropped; takes no lock.
 
         Raises:
-            Refusal: Too many sentences wait, with one for each admitted request; or three quarters of the
-                room are taken by the client's own.
+            Refusal: As ``add`` raises it.
         """
-        taken = [*self._room_taken(), *self._admitted]
-        num_own = sum(other.client == request.client for other in taken)
-        if num_own >= _SHARE_OF_ROOM * (self._max_waiting - len(taken)):
-            raise self._busy(len(taken))
+        self._check_room(request, 1)
         self._admitted.add(request)
 
     def add(self, sentences: Sequence[_QueuedSentence]) -> None:
         """Queue sentences of one request, in any number if no other request waits.
 
         Raises:
-            Refusal: Too many sentences of others wait.
-            CancelledError: The queue is closed, or the request is cancelled.
+            Refusal: Too many sentences wait, or too many of the request's client; not to documents.
+            CancelledError: The queue is closed, or the request is dropped.
         """
         request = sentences[0].request
         with self._changed:
             self._admitted.discard(request)
-            if self._is_closed or request.is_cancelled:
+            if self._is_closed or request.is_dropped:
                 raise CancelledError
-            taken = self._room_taken()
-            is_full = len(taken) + len(sentences) > self._max_waiting
-            if is_full and not request.is_document and any(other is not request for other in taken):
-                raise self._busy(len(taken))
+            if not request.is_document:
+                self._check_room(request, len(sentences))
             if all(waiting.request is not request for waiting in self._waiting):
                 request.spent = max(request.spent, self._time)
             self._waiting += sentences
             self._changed.notify_all()
 
-    def _room_taken(self) -> list["QueuedRequest"]:
-        """For each sentence that takes room, its request."""
-        return [sentence.request for sentence in self._waiting if not sentence.request.is_document]
-
-    def _busy(self, num_waiting: int) -> Refusal:
-        """The refusal, until as much time has passed as the first of the sentences has waited."""
-        now = time.perf_counter()
-        seconds = now - min((sentence.added for sentence in self._waiting), default=now)
-        return Refusal(f"too busy: {num_waiting} sentences are waiting", 503, retry_after=seconds)
+    def _check_room(self, request: "QueuedRequest", num: int) -> None:
+        """Refuse sentences, until as much time has passed as the first that waits has waited."""
+        waiting = [each.request for each in self._waiting if not each.request.is_document]
+        taken = [*waiting, *self._admitted]
+        if all(other is request for other in taken):
+            return
+        num_own = sum(other.client == request.client for other in taken)
+        if num_own + num > _SHARE_OF_ROOM * (self._max_waiting - len(taken) - num + 1):
+            now = time.perf_counter()
+            seconds = now - min((sentence.added for sentence in self._waiting), default=now)
+            raise Refusal(f"too busy: {len(taken)} sentences are waiting", 503, retry_after=seconds)
 
     def drop(self, request: "QueuedRequest") -> None:
-        """Cancel the sentences of a request that wait, and its admission."""
+        """Cancel the sentences of a request that wait, and its reservation."""
         with self._changed:
-            request.is_cancelled = True
+            request.is_dropped = True
             self._admitted.discard(request)
             for sentence in self._waiting:
                 if sentence.request is request:
@@ -275,7 +271,7 @@ class QueuedRequest:
     def __init__(self, queue: SentenceQueue, client: str = "", *, is_document: bool = False) -> None:
         self.queue, self.client, self.is_document = queue, client, is_document
         self.turn = threading.Semaphore() if is_document else queue.turns
-        self.is_cancelled = False
+        self.is_dropped = False
         self.spent = 0.0
         """What its sentences have cost so far, counted from when it began to wait."""
 

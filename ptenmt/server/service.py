@@ -2,7 +2,6 @@
 
 import asyncio
 import math
-import platform
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -12,7 +11,6 @@ import anyio.to_thread
 import prometheus_client as prom
 from fastapi import Depends, Request
 
-from ptenmt._version import __version__
 from ptenmt.data.languages import foreign_languages, language_check
 from ptenmt.documents.inline import is_prose
 from ptenmt.errors import ConfigError
@@ -28,7 +26,6 @@ from ptenmt.translation.scoring import with_confidence
 _DOCUMENT_THREADS = 4
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _SENTENCES = (1, 2, 4, 8, 16, 32)
-_MODEL_FACTS = ("name", "step", "trained", "metric", "score")
 _Request = TypeVar("_Request", bound=WithKey)
 _Result = TypeVar("_Result")
 
@@ -41,15 +38,12 @@ class Metrics:
         self._registry = prom.CollectorRegistry()
         own: Any = {"registry": self._registry}
         prom.ProcessCollector(**own)
-        build = prom.Info("ptenmt_build", "Versions of the server", **own)
-        build.info({"version": __version__, "python": platform.python_version()})
         prom.Gauge("ptenmt_queue_sentences", "Sentences waiting", **own).set_function(num_waiting)
         answers = "Requests answered, by route, method and status"
         self.requests = prom.Counter("ptenmt_requests", answers, ["route", "method", "status"], **own)
         duration = "From a request's head to the end of its answer"
         self.seconds = prom.Histogram("ptenmt_request_seconds", duration, ["route"], buckets=_SECONDS, **own)
         own["labelnames"] = ["pair"]
-        self._models = prom.Info("ptenmt_model", "Loaded models", **own)
         self.characters = prom.Counter("ptenmt_characters", "Characters of texts to translate", **own)
         self._source_tokens = prom.Counter("ptenmt_source_tokens", "Source tokens", **own)
         self._target_tokens = prom.Counter("ptenmt_target_tokens", "Target tokens", **own)
@@ -72,12 +66,8 @@ class Metrics:
         """Those of all pairs."""
         return int(sum(sample.value for metric in self.characters.collect() for sample in metric.samples))
 
-    def text(self, models: Mapping[str, Mapping[str, Any]]) -> bytes:
-        """All metrics in Prometheus' text format, with what is known of the models that are loaded now."""
-        self._models.clear()
-        for pair, facts in models.items():
-            known = {name: str(facts[name]) for name in _MODEL_FACTS if facts[name] is not None}
-            self._models.labels(pair).info(known)
+    def text(self) -> bytes:
+        """All metrics in Prometheus' text format."""
         return prom.generate_latest(self._registry)
 
 

@@ -2,7 +2,6 @@
 
 import math
 import time
-from collections import deque
 from collections.abc import Generator, Iterator
 from typing import Protocol
 
@@ -16,8 +15,6 @@ from ptenmt.training.events import Scores, Validated, ValidationStep
 from ptenmt.training.input_pipeline import epoch_steps
 from ptenmt.training.optimizer import averaged
 from ptenmt.training.state import TrainingState
-
-_NUM_RECENT_VALIDATIONS = 3  # an early model's translations have other lengths
 
 
 class Validator(Protocol):
@@ -50,7 +47,6 @@ class ModelSelection:
         self._writes = writes
         self._run = run
         self._history = History(run.path)
-        self._seconds: deque[float] = deque(maxlen=_NUM_RECENT_VALIDATIONS)
 
     @property
     def is_enabled(self) -> bool:
@@ -76,29 +72,17 @@ class ModelSelection:
         patience = self._options.patience
         return patience is not None and int(self._state.stale) >= patience
 
-    def seconds_left(self) -> float:
-        """Estimated time of the validations ahead; 0 before the first."""
-        options, first, last = self._options, int(self._state.global_step), self._total_steps
-        epochs = self._steps_per_epoch.position(last) - self._steps_per_epoch.position(first)
-        periods = ((options.every_steps, last - first), (options.every_epochs, epochs))
-        count = sum(math.ceil(length / period) for period, length in periods if period is not None)
-        return count * sum(self._seconds) / max(len(self._seconds), 1)
-
     def validate(self, rate: float) -> Generator[ValidationStep | Validated, None, None]:
         """Score the model, with the EMA of its weights if the optimizer keeps one.
 
         Yields the progress, and the scores at the end; closing the generator before that changes nothing.
         ``rate``, the learning rate of the last update, is for the record.
         """
-        started = first_event = time.perf_counter()
+        started = time.perf_counter()
         with self._state.timed("validation"), averaged(self._state.model, self._state.optimizer):
-            for number, event in enumerate(self._validator.validate()):
-                if number == 0 and not self._seconds:
-                    first_event = time.perf_counter()  # compilation precedes it
+            for event in self._validator.validate():
                 if isinstance(event, Scores):
-                    now = time.perf_counter()
-                    self._seconds.append(now - first_event)
-                    yield self._validated(event, rate, now - started)
+                    yield self._validated(event, rate, time.perf_counter() - started)
                 else:
                     yield event
 

@@ -2,7 +2,6 @@
 
 import threading
 import time
-from collections import deque
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict
@@ -27,7 +26,6 @@ from ptenmt.training.step import TrainStep
 
 SECONDS_BETWEEN_REPORTS = 0.25
 MAX_NONFINITE_IN_ROW = 10
-_NUM_RECENT_STEPS = 500
 
 
 class Trainer:
@@ -186,9 +184,7 @@ class Trainer:
             accuracy=accuracy,
             learning_rate=rate,
             tokens_per_second=self._throughput.tokens_per_second(state.of_epoch.tokens),
-            seconds_left=self._throughput.seconds_left(
-                self._total_steps - step, self._selection.seconds_left()
-            ),
+            seconds_left=self._throughput.seconds_left(self._total_steps - step),
         )
         if self._is_epoch_end():
             yield events.EpochDone(
@@ -301,46 +297,36 @@ class Trainer:
 
 
 class Throughput:
-    """Means over the latest steps of this process, without the first, which waits for the compilation.
-
-    Emitting the figures of a step may wait for the device, so it counts as part of the next step.
-    """
+    """Speed of this process, and the time that is left."""
 
     def __init__(self) -> None:
         self._num_steps = 0
-        self._seconds: deque[float] = deque(maxlen=_NUM_RECENT_STEPS)
+        self._first_step_done = 0.0
         self.start(0.0)
 
     def start(self, tokens: float) -> None:
         """Start or resume an epoch; ``tokens`` are already processed."""
-        self._epoch_seconds = 0.0
-        self._tokens_before = tokens
-        self._last_mark = time.perf_counter()
+        self._started, self._tokens_before = time.perf_counter(), tokens
 
     def add_step(self) -> None:
-        """Count a step, the wait for its data included."""
-        now = time.perf_counter()
-        seconds, self._last_mark = now - self._last_mark, now
-        self._epoch_seconds += seconds
-        if self._num_steps:
-            self._seconds.append(seconds)
+        """Count a step. The first one waits for the compilation and says nothing about the others."""
         self._num_steps += 1
+        if self._num_steps == 1:
+            self._first_step_done = time.perf_counter()
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Exclude the time spent in the block."""
-        so_far = time.perf_counter() - self._last_mark
-        try:
-            yield
-        finally:
-            self._last_mark = time.perf_counter() - so_far
+        """Exclude the time spent in the block from the speed."""
+        begun = time.perf_counter()
+        yield
+        self._started += time.perf_counter() - max(begun, self._started)  # an epoch may start in it
 
     def tokens_per_second(self, tokens: float) -> float:
         """Mean tokens per second in this epoch; ``tokens`` processed so far."""
-        return (tokens - self._tokens_before) / self._epoch_seconds
+        return (tokens - self._tokens_before) / (time.perf_counter() - self._started)
 
-    def seconds_left(self, num_steps: int, other_seconds: float) -> float | None:
-        """Estimated seconds for ``num_steps`` more steps, plus ``other_seconds``; None before the second."""
-        if not self._seconds:
+    def seconds_left(self, num_steps: int) -> float | None:
+        """Estimated seconds for ``num_steps`` more steps, validations included; None before the second."""
+        if self._num_steps < 2:
             return None
-        return num_steps * sum(self._seconds) / len(self._seconds) + other_seconds
+        return (time.perf_counter() - self._first_step_done) / (self._num_steps - 1) * num_steps

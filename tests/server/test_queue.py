@@ -177,6 +177,15 @@ def test_sentences_are_refused_while_too_many_of_other_requests_wait() -> None:
         assert words(requests.submit(*((word, 1) for word in range(9)))) == list(range(9))
 
 
+def test_two_long_requests_of_a_client_leave_room_for_others() -> None:
+    with running(max_waiting=8) as requests:
+        requests.occupy()
+        requests.submit(*((word, 1) for word in range(4)), client="a")
+        with pytest.raises(Refusal, match="4 sentences are waiting"):
+            requests.submit(*((word, 1) for word in range(4)), client="a")
+        requests.submit((9, 1), (8, 1), client="b")
+
+
 def test_admitted_requests_count_until_their_sentences_wait() -> None:
     with running(max_waiting=2) as requests:
         requests.occupy()

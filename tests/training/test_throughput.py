@@ -18,23 +18,27 @@ def add_steps(measured: Throughput, clock: list[float], *seconds: float) -> None
         measured.add_step()
 
 
-def test_the_first_step_is_left_out_of_the_mean(clock: list[float]) -> None:
+def test_what_is_left_is_the_mean_of_all_steps_but_the_first(clock: list[float]) -> None:
     measured = Throughput()
     measured.start(100)
     add_steps(measured, clock, 60.0)
-    assert measured.seconds_left(10, 5.0) is None
+    assert measured.seconds_left(10) is None
     add_steps(measured, clock, 1.0, 3.0)
-    assert measured.seconds_left(10, 5.0) == 25
+    assert measured.seconds_left(10) == 20
     assert measured.tokens_per_second(228) == 128 / 64
 
 
-def test_pauses_do_not_count(clock: list[float]) -> None:
+def test_pauses_count_for_what_is_left_alone(clock: list[float]) -> None:
     measured = Throughput()
-    measured.start(0)
     add_steps(measured, clock, 2.0)
-    clock[0] += 1.0  # reading the figures waits for the device: part of the next step
     with measured.paused():
         clock[0] += 100.0
     add_steps(measured, clock, 2.0)
-    assert measured.seconds_left(1, 0.0) == 3
-    assert measured.tokens_per_second(10) == 10 / 5
+    assert measured.seconds_left(2) == 204
+    assert measured.tokens_per_second(10) == 10 / 4
+    with measured.paused():
+        clock[0] += 5.0
+        measured.start(0)  # an epoch
+        clock[0] += 5.0
+    add_steps(measured, clock, 3.0)
+    assert measured.tokens_per_second(6) == 2
