@@ -95,7 +95,8 @@ class InlineText:
 
     Args:
         pieces: What the text consists of.
-        has_texts: Whether elements may be texts of their own, as the links of a menu are.
+        has_texts: Whether elements may be texts of their own, as the links of a menu are, and texts end
+            between two elements without white space.
     """
 
     def __init__(self, pieces: Iterable[Piece], *, has_texts: bool = True) -> None:
@@ -108,6 +109,7 @@ class InlineText:
         self._names = (name for name in map("{{{}}}".format, count()) if name not in taken)
         self._placeholders: dict[str, list[Any]] = {}
         """What each placeholder stands for, in order; line ends stand for what separates texts."""
+        self._has_texts = has_texts
         self._read(pieces)
         self.spans = merged(
             span
@@ -143,20 +145,24 @@ class InlineText:
                 writer.append(item)
 
     def _read(self, pieces: Iterable[Piece]) -> None:
-        path, last, box_end = Elements(), "", 0
+        path, last, is_after_box = Elements(), ("", Elements()), False
+        end = 0  # of the spans without elements that begin now
         opened: list[tuple[str, Elements, int]] = []  # the names of elements, what is around them, and they
         for kind, item, name in pieces:
             is_end = kind == "close" and name in (known for known, _, _ in opened)
             if kind == "text" and item:
                 text = _LINE_END.sub(lambda end: self._placeholder(end[0], "\n"), item)
-                if box_end and last[-1:].isalnum() and item[0].isalnum():
-                    around = path[: num_shared(self.spans[box_end - 1][1], path)]
-                    self.spans.insert(box_end, (" ", around))
+                is_boundary = self._has_texts and self._is_boundary(last, (item, path))
+                is_glued = last[0][-1:].isalnum() and item[0].isalnum()
+                if is_glued and (is_boundary or is_after_box):
+                    around = path[: num_shared(self.spans[end - 1][1], path)]
+                    self.spans.insert(end, (self._placeholder("", "\n") if is_boundary else " ", around))
                 self.spans.append((text, path))
-                last, box_end = item, 0
+                last, end, is_after_box = (item, path), len(self.spans), False
             elif kind in ("placeholder", "break"):
-                last = self._placeholder(item, "\n" if kind == "break" else None)
-                self.spans.append((last, path))
+                last = self._placeholder(item, "\n" if kind == "break" else None), path
+                self.spans.append(last)
+                end = len(self.spans)
             elif is_end:
                 at = max(at for at, (known, _, _) in enumerate(opened) if known == name)
                 _, path, number = opened[at]
@@ -166,7 +172,8 @@ class InlineText:
                 self.elements.append(Element(name, item))
                 inner = (*path, len(self.elements) - 1)
                 self.spans.append(("", inner))
-                box_end = len(self.spans) if kind == "box" else box_end
+                is_after_box = is_after_box or kind == "box"
+                end = end if kind in ("open", "close") else len(self.spans)
                 if kind in ("open", "close") and len(opened) < MAX_DEPTH:
                     opened.append((name, path, inner[-1]))
                     path = inner
@@ -176,6 +183,17 @@ class InlineText:
         name = name or next(self._names)
         self._placeholders.setdefault(name, []).append(item)
         return name
+
+    def _is_boundary(self, last: Fragment, following: Fragment) -> bool:
+        """Whether one element ends and another begins between two parts of a text, as in minified menus.
+
+        Not within words: subscripts, superscripts and drop caps.
+        """
+        (before, last_path), (after, path) = last, following
+        shared = num_shared(last_path, path)
+        names = {self.elements[number].name for number in last_path[shared:] + path[shared:]}
+        is_drop_cap = len(before) == 1 and before.isupper() and after[0].islower()
+        return shared < min(len(last_path), len(path)) and not (is_drop_cap or names & _WITHIN_WORDS)
 
     def _separate(self) -> None:
         """Put line ends between the elements if they are texts of their own."""
@@ -194,11 +212,7 @@ class InlineText:
         spans = list[Fragment]()
         for text, path in self.spans:
             number = path[depth] if text and len(path) > depth else None
-            if number is not None and number not in seen:
-                is_glued = spans and spans[-1][0][-1:].isalnum() and text[:1].isalnum()
-                if seen and is_glued:
-                    spans.append((self._placeholder("", "\n"), path[:depth]))
-                seen.add(number)
+            seen.update(() if number is None else (number,))
             if number is None and text and 0 < len(seen) < len(elements) and "\n" not in gaps[len(seen)]:
                 text = self._placeholder(text, "\n")
             else:
@@ -217,8 +231,7 @@ def _are_texts(elements: Sequence[tuple[str, str]], gaps: Sequence[str]) -> bool
 
     They are if there is nothing else in their block but white space, or signs such as a bar, between them.
     Parts of one sentence may be elements, too: after one that begins with a capital, another one that begins
-    with a small letter, unless both are links. Without white space, letters have to meet, as in minified
-    menus.
+    with a small letter, unless both are links.
 
     Args:
         elements: The tag and the text of each.
@@ -229,8 +242,7 @@ def _are_texts(elements: Sequence[tuple[str, str]], gaps: Sequence[str]) -> bool
     for (last, following), gap in zip(pairwise(elements), gaps[1:], strict=False):
         names, (before, after) = {last[0], following[0]}, (last[1].strip(), following[1].strip())
         is_sentence = before[:1].isupper() and after[:1].islower()
-        is_apart = gap or (last[1][-1:].isalnum() and following[1][:1].isalnum())
-        if names & _WITHIN_WORDS or not names.issubset(_LINKS) and (not is_apart or is_sentence):
+        if names & _WITHIN_WORDS or not names.issubset(_LINKS) and (not gap or is_sentence):
             return False
     return True
 

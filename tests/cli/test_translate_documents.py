@@ -129,23 +129,9 @@ def test_an_interrupted_run_over_documents_resumes(ptenmt, tmp_path: Path, monke
         patch.setattr("ptenmt.cli.documents.translate_document", translate_two)
         answer = ptenmt(*command, code=130)
     assert "stopped: 2 documents saved; resume with\n  ptenmt translate --resume --run" in answer.stderr
-    assert sorted(contents(folder)) == [".ptenmt-documents.json", "a.md", "b.json"]
-
-    other = ptenmt(*command, "--resume", "--beam-size", "2", code=1).stderr
-    assert f"--resume: {folder} was started with another model or other options" in other
-    first, translated = tmp_path / "a.md", (folder / "a.md").read_bytes()
-    source = first.read_bytes()
-    first.write_text("o rei")
-    error = ptenmt(*command, "--resume", code=1).stderr
-    assert error == (
-        f"error: {first} has changed since it was translated\n"
-        f"  delete {folder / 'a.md'} to translate it again\n"
-    )
-    first.write_bytes(source)
+    assert sorted(contents(folder)) == ["a.md", "b.json"]
     (folder / "b.json").write_text("corrected")
-    answer = ptenmt(*command, "--resume")
-    assert answer.stderr.count("translated before") == 2
-    assert (folder / "a.md").read_bytes() == translated
+    assert ptenmt(*command, "--resume").stderr.count("translated before") == 2
     assert contents(folder) == {**contents(whole), "b.json": b"corrected"}
 
 
@@ -165,19 +151,5 @@ def test_a_translation_that_exists_is_not_replaced(ptenmt, tmp_path: Path, monke
     assert complete["c.po"] == b"corrected"
     with monkeypatch.context() as patch:
         patch.setattr("ptenmt.cli.documents.translate_document", None)
-        note = f"{folder} has all translations; delete one to translate its document again\n"
-        assert ptenmt(*command, "--resume").stderr == note
+        assert ptenmt(*command, "--resume").stderr.count("translated before") == 4
     assert contents(folder) == complete
-
-
-def test_what_an_interrupted_run_left_is_read_with_care(ptenmt, tmp_path: Path) -> None:
-    names, folder = write_documents(tmp_path), tmp_path / "en"
-    folder.mkdir()
-    record = folder / ".ptenmt-documents.json"
-    command = ("translate", "--run", "tiny", *names, "--output-dir", str(folder))
-    for damaged in ("", "[]", '{"facts": 1}'):
-        record.write_text(damaged)
-        error = ptenmt(*command, "--resume", code=1).stderr
-        assert error.startswith(f"error: --resume: {record} is damaged\n  choose another --output-dir")
-    assert "left by an unfinished run, is replaced" in ptenmt(*command).stderr
-    assert not record.exists()

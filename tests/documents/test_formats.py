@@ -118,10 +118,11 @@ def test_markdown_of_one_line_a_paragraph_stays_byte_for_byte_if_its_texts_do() 
 
 
 def test_links_of_markdown_without_a_space_between_them_are_separate_texts() -> None:
-    source = "[Início](/a)[Sobre nós](/b)**Um**\n"
-    assert texts_of("a.md", source) == ["Início\nSobre nós\nUm"]
-    assert upper_case("a.md", source) == "[INÍCIO](/a)[SOBRE NÓS](/b)**UM**\n"
-    assert texts_of("a.md", "Ol**á** <b>x</b><i>y</i>") == ["Olá xy"]
+    source = "[Início](/a)[Sobre nós](/b)**um**_dois_  \ntrês <b>x</b><i>y</i> Ol**á**\n"
+    assert texts_of("a.md", source) == ["Início\nSobre nós\num\ndois\ntrês x\ny Olá"]
+    assert upper_case("a.md", source) == (
+        "[INÍCIO](/a)[SOBRE NÓS](/b)**UM**_DOIS_  \nTRÊS <b>X</b><i>Y</i> OL**Á**\n"
+    )
 
 
 def test_elements_that_make_up_a_text_are_texts_of_their_own() -> None:
@@ -136,10 +137,10 @@ def test_elements_that_make_up_a_text_are_texts_of_their_own() -> None:
     assert upper_case("a.json", json_source) == '["<a>UM</a> <a>DOIS</a>", "<b>O</b> <i>GATO</i>"]'
 
 
-def test_of_strings_line_ends_stay() -> None:
-    source = r'["<b>um</b>\n<i>dois</i>\nH<sub>2</sub><i>O</i>"]'
-    assert texts_of("a.json", source) == ["um\ndois\nH2O"]
-    assert upper_case("a.json", source) == r'["<b>UM</b>\n<i>DOIS</i>\nH<sub>2</sub><i>O</i>"]'
+def test_of_strings_line_ends_stay_and_none_is_added_between_elements() -> None:
+    source = r'["<b>um</b>\n<i>dois</i><u>três</u>\nH<sub>2</sub><i>O</i>"]'
+    assert texts_of("a.json", source) == ["um\ndois\ntrês\nH2O"]
+    assert upper_case("a.json", source) == r'["<b>UM</b>\n<i>DOIS</i><u>TRÊS</u>\nH<sub>2</sub><i>O</i>"]'
 
 
 @pytest.mark.parametrize(
