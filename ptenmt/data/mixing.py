@@ -12,7 +12,6 @@ import numpy as np
 from ptenmt.atomic_files import json_checksum
 from ptenmt.config import DataConfig
 from ptenmt.data.augmentation import tag_of
-from ptenmt.data.filters import FilterReport
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.store import Chunk, TextPairs
 from ptenmt.errors import DataError
@@ -36,26 +35,20 @@ class Mixture:
         return cls(("",), (size,), ((0, (size,)),))
 
     @classmethod
-    def configured(
-        cls, data: DataConfig, sizes: Sequence[int], reports: Sequence[FilterReport] = ()
-    ) -> "Mixture":
+    def configured(cls, data: DataConfig, sizes: Sequence[int]) -> "Mixture":
         """The mixture of a config, by the number of pairs of each source that the filters left.
 
-        Raises DataError if no pair of a source is left, with the largest filter of ``reports``.
+        Raises DataError if no pair of a source is left.
         """
         if not data.train:  # several files of one data set are one source
             return cls.once(sum(sizes))
         available = {file.label: size for file, size in zip(data.train, sizes, strict=True)}
         weights = {file.label: file.weight for file in data.train if file.weight}
-        removed = {report.name: report.num_removed for report in reports}
         for name in chain.from_iterable([stage.mix for stage in data.stages] or [weights]):
             if not available[name]:
-                by_filter = removed.get(name, {})
-                largest = max(by_filter, key=by_filter.__getitem__, default="")
-                most = f" ({largest!r} removed {by_filter[largest]:,})" if by_filter.get(largest) else ""
                 raise DataError(
-                    f"filters and limits leave no pair of {name}{most}",
-                    "loosen the section data.filters, raise data.limit, or leave the file out",
+                    f"filters and limits leave no pair of {name}",
+                    "see what each filter removes with ptenmt data, raise data.limit, or leave the file out",
                 )
         if data.stages:
             first_epochs = [0, *accumulate(stage.epochs or 0 for stage in data.stages[:-1])]

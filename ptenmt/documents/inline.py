@@ -27,6 +27,7 @@ _PLACEHOLDERS = re.compile(r"\{\d+\}|\n")
 _LINE_END = re.compile("[\n\v\f\x85\u2028\u2029]")
 _GAP = re.compile(r"[\s|·•/›»>–—-]*")
 _LINKS, _WITHIN_WORDS = {"a", "link"}, {"sub", "sup", "run"}
+"""Tags of links, which may be texts of their own, and of parts of words; ``run`` is one of office files."""
 _Item = TypeVar("_Item")
 CONTAINER = "container"
 """The tag of what a translation is written to."""
@@ -142,15 +143,17 @@ class InlineText:
                 writer.append(item)
 
     def _read(self, pieces: Iterable[Piece]) -> None:
-        path, last, is_after_box = Elements(), "", False
+        path, last, box_end = Elements(), "", 0
         opened: list[tuple[str, Elements, int]] = []  # the names of elements, what is around them, and they
         for kind, item, name in pieces:
             is_end = kind == "close" and name in (known for known, _, _ in opened)
             if kind == "text" and item:
                 text = _LINE_END.sub(lambda end: self._placeholder(end[0], "\n"), item)
-                is_glued = is_after_box and last[-1:].isalnum() and item[0].isalnum()
-                self.spans.append((f" {text}" if is_glued else text, path))
-                last, is_after_box = item, False
+                if box_end and last[-1:].isalnum() and item[0].isalnum():
+                    around = path[: num_shared(self.spans[box_end - 1][1], path)]
+                    self.spans.insert(box_end, (" ", around))
+                self.spans.append((text, path))
+                last, box_end = item, 0
             elif kind in ("placeholder", "break"):
                 last = self._placeholder(item, "\n" if kind == "break" else None)
                 self.spans.append((last, path))
@@ -160,10 +163,10 @@ class InlineText:
                 self.elements[number].end = item
                 del opened[at:]
             elif kind != "text" and item is not None:
-                is_after_box = is_after_box or kind == "box"
                 self.elements.append(Element(name, item))
                 inner = (*path, len(self.elements) - 1)
                 self.spans.append(("", inner))
+                box_end = len(self.spans) if kind == "box" else box_end
                 if kind in ("open", "close") and len(opened) < MAX_DEPTH:
                     opened.append((name, path, inner[-1]))
                     path = inner

@@ -99,12 +99,8 @@ def _inline(source: str, begin: int) -> Iterator[tuple[_Token, list[tuple[int, i
     parent, cell_end = "", 0
     tokens: list[_Token] = _parser().parse(source[begin:])
     for token in tokens:
-        if token.type == "html_block" and not _HTML_KEPT.search(token.content):
-            ranges = lines[token.map[0] : token.map[0] + token.content.rstrip("\n").count("\n") + 1]
-            if [source[slice(*line)].strip() for line in ranges] == list(
-                map(str.strip, token.content.rstrip("\n").split("\n"))
-            ):
-                yield token, ranges, []
+        if token.type == "html_block" and token.level == 0 and not _HTML_KEPT.search(token.content):
+            yield token, lines[slice(*token.map)], []
         elif token.type != "inline":
             parent = token.type
         elif parent in ("paragraph_open", "heading_open") and not _DIALECT.search(token.content):

@@ -155,7 +155,7 @@ class TranslationTask(Task):
         self._config = config
         self._corpus = corpus
         self._cache = cache
-        self.mixture = Mixture.configured(config.data, corpus.train.sizes, corpus.reports)
+        self.mixture = Mixture.configured(config.data, corpus.train.sizes)
 
     @classmethod
     def load(

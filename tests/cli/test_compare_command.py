@@ -83,16 +83,6 @@ def test_all_of_it_as_json(ptenmt) -> None:
     assert answer.stderr == ""
 
 
-@pytest.mark.usefixtures("two_runs")
-def test_a_run_is_like_itself(ptenmt) -> None:
-    answer = ptenmt("compare", "tiny", "checkpoints/tiny", "tiny")
-    table = rows(answer.stdout)
-    assert table["parameters"] == ["6,646"] * 3
-    assert table[""] == ["tiny"] * 3
-    assert table["options that differ from the first run"] == ["–", "0", "0"]
-    assert "\noptions that differ\n" not in answer.stdout
-
-
 def test_runs_of_the_same_name_are_shown_with_their_folders(ptenmt, two_runs: Path) -> None:
     shutil.copytree(two_runs / "checkpoints/tiny", two_runs / "elsewhere/tiny")
     table = rows(ptenmt("compare", "tiny", "elsewhere/tiny", "other").stdout)
@@ -116,15 +106,6 @@ def test_other_pairs_are_a_warning(ptenmt, two_runs: Path) -> None:
 
 
 @pytest.mark.usefixtures("two_runs")
-def test_a_narrow_terminal_names_the_run_of_each_figure(ptenmt) -> None:
-    narrow = ptenmt("compare", "other", "tiny", FORCE_COLOR="1", NO_COLOR="1", COLUMNS="40").stdout
-    lines = re.sub(r"\x1b\[[0-9;]*m", "", narrow).splitlines()
-    assert max(map(len, lines)) <= 40
-    (at,) = (number for number, line in enumerate(lines) if line.startswith("training.epochs"))
-    assert " 20 " in " ".join([*lines[at : at + 3], ""])
-
-
-@pytest.mark.usefixtures("two_runs")
 @pytest.mark.parametrize(
     ("runs", "message"),
     [
@@ -143,16 +124,6 @@ def test_a_damaged_run_is_named(ptenmt, two_runs: Path) -> None:
     assert (
         "checkpoints/other/run.json is damaged: it lacks data, parameters, steps_per_epoch" in answer.stderr
     )
-
-
-@pytest.mark.parametrize("line", ["5", '{"a": 1}', '{"step": 7'])
-def test_strange_lines_of_a_history_harm_nothing(ptenmt, two_runs: Path, line: str) -> None:
-    with (two_runs / "checkpoints/other/history.jsonl").open("a") as file:
-        file.write(line)
-    table = rows(ptenmt("compare", "tiny", "other").stdout)
-    assert (table["best step"][1], table["best validation: BLEU"][1]) == ("30", "12.3")
-    assert "BLEU" in ptenmt("inspect", "history", "--run", "other").stdout
-    assert "12.3" in ptenmt("info", "--run", "other").stdout
 
 
 @pytest.mark.usefixtures("two_runs")

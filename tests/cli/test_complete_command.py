@@ -11,7 +11,6 @@ import pytest
 from typer.testing import CliRunner
 
 from ptenmt.cli.app import app
-from ptenmt.config.loading import find_config
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
 
@@ -97,16 +96,6 @@ def test_next_words_and_going_on(ptenmt: Command, run: str):
 
 
 @pytest.mark.usefixtures("_there")
-def test_words_by_lot(ptenmt: Command):
-    def go_on(*how: str) -> list[str]:
-        return ptenmt("complete", "the cat", "--run", "pooled", "--words", "9", *how).lines
-
-    assert go_on("--temperature", "20", "--seed", "3") != go_on()
-    assert go_on("--temperature", "20", "--top-p", "0.001") == go_on()
-    assert go_on("--temperature", "1e-6", "--seed", "3") == go_on()
-
-
-@pytest.mark.usefixtures("_there")
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -188,18 +177,6 @@ def test_a_look_inside(ptenmt: Command, tmp_path: Path):
         ptenmt("inspect", "attention", "they walked", "--run", "pooled", *refused, code=1)
 
 
-@pytest.mark.usefixtures("_there")
-def test_neighbours_of_words(ptenmt: Command):
-    shown = ptenmt("inspect", "embeddings", "CAT", "dog", "--run", "causal", "--top", "3").stdout.splitlines()
-    assert shown[0] == "CAT (cat)"
-    assert len(shown) >= 2 * (1 + 3)
-    error = ptenmt("inspect", "embeddings", "zebra", "--run", "causal", code=1).stderr
-    assert "vocabulary does not contain 'zebra'" in error
-    assert "--side" not in error
-    error = ptenmt("inspect", "embeddings", "cat", "--run", "causal", "--side", "target", code=1).stderr
-    assert "leave out --side" in error
-
-
 @pytest.mark.usefixtures("beside")
 def test_a_translator_completes_nothing(ptenmt: Command):
     error = ptenmt("complete", "o gato", "--run", "tiny", code=1).stderr
@@ -231,16 +208,6 @@ def test_an_average_works_like_any_run(ptenmt: Command, tmp_path: Path):
 
 
 @pytest.mark.usefixtures("_there")
-def test_info_shows_windows(ptenmt: Command):
-    facts = ptenmt("info", "--run", "pooled").stdout
-    assert "411 train, 103 validation" in facts
-    assert "perplexity 1.0" in facts
-    assert "unknown words excluded" in facts
-    assert "BLEU" not in facts.partition("options")[0]
-    assert "pooled" in ptenmt("info").stdout
-
-
-@pytest.mark.usefixtures("_there")
 def test_another_text_is_refused_and_more_epochs_are_not(ptenmt: Command, tmp_path: Path):
     book = tmp_path / "other.txt"
     book.write_text(" ".join(reversed(WORDS * 40)), encoding="utf-8")
@@ -261,24 +228,6 @@ def test_a_text_that_is_too_short(ptenmt: Command, empty: Path, words: int, mess
     (empty / "book.txt").write_text(" ".join(WORDS[:words]), encoding="utf-8")
     assert message in ptenmt("train", "--config", "next-word.yaml", *arguments(), code=1).stderr
     assert not (empty / "checkpoints" / "next-word").exists()
-
-
-@pytest.mark.parametrize(
-    ("preset", "file"), [("pairs.yaml", "six-sentences.tsv"), ("next-word.yaml", "book.txt")]
-)
-def test_where_a_file_is_looked_for(ptenmt: Command, empty: Path, preset: str, file: str):
-    shutil.copy(find_config(preset), "mine.yaml")
-    error = ptenmt("train", "--config", "mine.yaml", "--set", f"data.path={file}", code=1).stderr
-    assert f"cannot read {empty / file}: No such file" in error
-    assert "relative paths start at the folder in which ptenmt is run" in error
-
-
-def test_held_out_words_that_are_all_unknown(ptenmt: Command, empty: Path):
-    (empty / "book.txt").write_text(
-        "a " * 40 + " ".join(f"w{number}" for number in range(20)), encoding="utf-8"
-    )
-    error = ptenmt("train", "--config", "next-word.yaml", *arguments(), code=1).stderr
-    assert "every word that the held-out windows are to predict is unknown" in error
 
 
 @pytest.mark.usefixtures("_uncompiled")

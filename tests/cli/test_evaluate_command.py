@@ -73,25 +73,6 @@ def test_an_unwritable_folder_is_an_error_before_the_work(ptenmt, monkeypatch: p
         assert answer.stderr.startswith(f"error: cannot create {folder}: ")
 
 
-def test_a_missing_library_is_named(ptenmt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "lines.txt").write_text("a b c d\n")
-    monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
-    lines = str(tmp_path / "lines.txt")
-    answer = ptenmt("evaluate", "--hypotheses", lines, "--reference", lines, code=1)
-    assert "error: this needs sacrebleu, which is not installed\n" in answer.stderr
-
-
-def test_a_failed_evaluation_leaves_the_old_report(ptenmt, copied_run: Path) -> None:
-    report = copied_run / "scores.html"
-    report.write_text("old")
-    config = copied_run / "checkpoints" / "tiny" / "config.yaml"
-    config.write_text(config.read_text().replace("pairs.tsv", "gone.tsv"))
-    answer = ptenmt("evaluate", "--report", str(report), code=1)
-
-    assert "gone.tsv: No such file or directory" in answer.stderr
-    assert report.read_text() == "old"
-
-
 @pytest.mark.usefixtures("beside")
 def test_a_baseline_the_details_and_the_texts(ptenmt, tmp_path: Path) -> None:
     (tmp_path / "other").write_text("the king sings here .\n" * 6)

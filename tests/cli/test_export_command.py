@@ -1,13 +1,10 @@
 """``ptenmt export``."""
 
-import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from ptenmt.errors import ExportError
 from ptenmt.runs.weights import best_weights
 
 
@@ -21,12 +18,6 @@ def test_it_reports_what_it_has_written(ptenmt, copied_run: Path) -> None:
     assert (copied_run / folder / "model.bin").exists()
     assert ptenmt("export", "--format", "ctranslate2", "--checkpoint", "latest", "--quiet").stderr == ""
     assert (copied_run / "checkpoints/tiny/export/ctranslate2-latest/model.bin").exists()
-
-
-@pytest.mark.usefixtures("beside")
-def test_another_folder(ptenmt, tmp_path: Path) -> None:
-    assert f": {tmp_path / 'new'}, " in ptenmt("export", "--output", str(tmp_path / "new")).stderr
-    assert (tmp_path / "new" / "model.bin").exists()
 
 
 @pytest.mark.parametrize(
@@ -52,33 +43,6 @@ def test_other_files_at_the_output_are_kept_and_an_error_before_the_work(
 @pytest.mark.usefixtures("beside")
 def test_what_there_is_not_is_a_mistyped_command(ptenmt, option: tuple[str, str]) -> None:
     assert option[1] in ptenmt("export", *option, code=2).stderr
-
-
-@pytest.mark.parametrize("option", [("--beam-size", "2"), ("--set", "decoding.length_penalty=0.5")])
-@pytest.mark.usefixtures("beside")
-def test_search_is_no_option_of_an_export(ptenmt, option: tuple[str, str]) -> None:
-    assert (
-        f"no such option: {option[0]}" in ptenmt("export", "--format", "savedmodel", *option, code=2).stderr
-    )
-
-
-@pytest.mark.usefixtures("beside")
-def test_libraries_are_heard_with_verbose_alone(
-    ptenmt, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    def export_model(_run: str | None, *, on_warning: Callable[[str], None], **_options: object) -> None:
-        os.write(2, b"I0000 builder.cc")
-        on_warning("the corpus is worn")
-        raise ExportError("seen")
-
-    monkeypatch.setattr("ptenmt.cli.runs.export_model", export_model)
-    for option, heard in ((), ""), (("--verbose",), "I0000 builder.cc"):
-        capfd.readouterr()
-        assert re.search(
-            "the corpus is worn\n(?s:.*)seen",
-            ptenmt("export", "--format", "savedmodel", *option, code=1).stderr,
-        )
-        assert capfd.readouterr().err == heard
 
 
 @pytest.mark.parametrize(

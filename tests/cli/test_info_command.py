@@ -98,16 +98,6 @@ def test_the_best_is_the_earlier_of_equals_and_never_what_is_no_number(ptenmt, c
     assert table["all scores"] == "BLEU –, chrF 2.0, loss –, accuracy 0.500"
 
 
-def test_values_are_shown_as_yaml_writes_them(ptenmt, copied_run: Path) -> None:
-    file = copied_run / "checkpoints/tiny/config.yaml"
-    before = file.read_text()
-    text = re.sub(r"  path: .*pairs.tsv\n  train: \[\]\n", "  train: [{path: '/[x]/:a:.tsv'}]\n", before)
-    assert text != before
-    file.write_text(text)
-    table = rows(ptenmt("info", "--run", "tiny").stdout)
-    assert table["data.train"] == "[{path: '/[x]/:a:.tsv', weight: 1.0}]"
-
-
 @pytest.mark.parametrize(
     ("file", "damage", "message"),
     [
@@ -154,18 +144,6 @@ def test_an_unknown_run_lists_the_known(ptenmt) -> None:
     assert ptenmt("info", "--run", "tny", code=1).stderr == (
         "error: no run in checkpoints/tny\n  did you mean tiny?\n"
     )
-
-
-@pytest.mark.usefixtures("beside")
-@pytest.mark.parametrize("arguments", [["info"], ["info", "--run", "tiny"]])
-def test_a_narrow_terminal_cuts_nothing(ptenmt, arguments: list[str]) -> None:
-    wide = ptenmt(*arguments).stdout
-    narrow = ptenmt(*arguments, FORCE_COLOR="1", NO_COLOR="1", COLUMNS="40").stdout
-    lines = narrow.splitlines()
-    assert max(map(len, lines)) <= 40
-    assert "…" not in narrow
-    words = set(re.sub(r"\x1b\[[0-9;]*m", "", narrow).split())
-    assert {word for word in wide.split() if len(word) <= 30} - {"run", "data"} <= words
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is a thing of Linux")

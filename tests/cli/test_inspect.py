@@ -120,16 +120,6 @@ def test_history(ptenmt) -> None:
     assert refused.startswith("error: checkpoints/other has no history: nothing was trained or validated")
 
 
-@pytest.mark.usefixtures("copied_run")
-def test_histories_of_several_runs(ptenmt) -> None:
-    other = Path("checkpoints/other")
-    other.mkdir()
-    for name in ("run.json", "config.yaml", "history.jsonl"):
-        (other / name).write_text((Path("checkpoints/tiny") / name).read_text())
-    text = ptenmt("inspect", "history", "--run", "tiny", "--run", "other", "--show", "bleu").stdout
-    assert [line[:17].strip() for line in text.splitlines()[2:]] == ["tiny, validation", "other, validation"]
-
-
 @pytest.mark.usefixtures("beside")
 def test_tokens(ptenmt) -> None:
     text = ptenmt("inspect", "tokens", "o gato voa", "--target", "the cat", "--length", "6", "--run", "tiny")

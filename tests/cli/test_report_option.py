@@ -1,6 +1,5 @@
 """``ptenmt evaluate --report``."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -15,20 +14,6 @@ def scored(empty: Path) -> list[str]:
     (empty / "ours.en").write_text("the cat eats here .\nthe dog barks .\n")
     (empty / "theirs.en").write_text("a dog <sings> .\nno .\n")
     return ["evaluate", "--hypotheses", "ours.en", "--reference", "right.en", "--baseline", "theirs.en"]
-
-
-def test_report_and_json_have_what_the_table_has(ptenmt, scored: list[str]) -> None:
-    table = ptenmt(*scored).stdout
-    assert ptenmt(*scored, "--report", "report.html").stdout == table
-    page = Path("report.html").read_text(encoding="utf-8")
-    facts = json.loads(ptenmt(*scored, "--json").stdout)
-    bleu = facts["scores"][0]["value"]
-    assert f" {bleu:.2f} " in table
-    assert f">{bleu:.2f}</td>" in page
-    assert facts["differences"][0]["score"]["value"] == bleu
-    assert '<mark class="extra">eats</mark>' in page
-    assert "&lt;sings&gt;" in page
-    assert "Against theirs.en" in page
 
 
 def test_scores_are_printed_before_a_report_is_written(
@@ -61,9 +46,3 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_evaluation(
     assert answer.stderr.startswith(f"error: {message}\n")
     assert answer.stdout == ""
     assert not Path(name).exists()
-
-
-def test_copies_are_not_counted_without_sources(ptenmt, scored: list[str]) -> None:
-    table = ptenmt(*scored).stdout
-    assert "empty translations" in table
-    assert "copied translations" not in table

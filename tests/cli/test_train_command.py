@@ -142,12 +142,6 @@ def test_errors(ptenmt, arguments: list[str], message: str) -> None:
     assert not Path("checkpoints/new").exists()
 
 
-@pytest.mark.usefixtures("copied_run")
-def test_quiet_is_silent(ptenmt) -> None:
-    answer = ptenmt("train", "--config", "tiny.yaml", "--quiet")
-    assert answer.stderr == answer.stdout == ""
-
-
 @contextmanager
 def long_training(folder: Path, run: str) -> Iterator[subprocess.Popen[str]]:
     arguments = ["--config", "tiny.yaml", "--set", "training.epochs=1000000", "--run", run]
@@ -244,26 +238,6 @@ def test_a_closed_terminal_saves_too(copied_run: Path) -> None:
         process.kill()
 
 
-@pytest.mark.slow  # starts a training of its own, as Ctrl-C's test above does
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGHUP")
-def test_a_pipe_that_nobody_reads_saves_too(copied_run: Path) -> None:
-    arguments = ["--config", "tiny.yaml", "--set", "training.epochs=1000000", "--run", "left"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "ptenmt", "train", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        read_until(process.stdout, "best so far")
-        process.stdout.close()  # as head does
-        assert process.wait() == 128 + signal.SIGHUP
-        assert Run(copied_run / "checkpoints/left").checkpoints()
-    finally:
-        process.kill()
-
-
 @pytest.mark.usefixtures("_uncompiled")
 def test_a_poor_score_comes_with_advice(ptenmt, copied_run: Path) -> None:
     def said(epochs: int) -> str:
@@ -308,18 +282,6 @@ def test_a_stop_before_the_first_step_reports_that_nothing_is_saved(
         "  ptenmt train --config tiny.yaml --run new --init-from tiny\n"
     )
     assert not (copied_run / "checkpoints/new").exists()
-
-
-def test_a_fresh_start_that_is_stopped_at_once_is_still_to_be_made(
-    ptenmt, copied_run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupt(*_arguments: object) -> None:
-        signal.raise_signal(signal.SIGINT)
-
-    monkeypatch.setattr("ptenmt.training.translation_task.load_corpus", interrupt)
-    answer = ptenmt("train", "--config", "tiny.yaml", "--fresh", code=128 + signal.SIGINT)
-    assert answer.stderr.splitlines()[-1] == "  ptenmt train --config tiny.yaml --fresh"
-    assert [path.name for path in (copied_run / "checkpoints").glob("[!.]*")] == ["tiny"]
 
 
 @pytest.mark.usefixtures("_uncompiled")

@@ -163,12 +163,6 @@ def test_in_a_file_every_message_is_one_plain_line() -> None:
     ]
 
 
-def test_the_same_score_is_not_called_better() -> None:
-    again = replace(VALIDATED, global_step=1620, epoch=2)
-    lines = [line for line in shown(piped(), iter([STARTED, VALIDATED, again])) if "BLEU" in line]
-    assert [line.rpartition("  ")[2] for line in lines] == ["best so far", "same score, lower loss"]
-
-
 def test_it_knows_whether_anything_is_saved() -> None:
     saved = CheckpointSaved(epoch=1, step_in_epoch=0, path=Path("checkpoints/base/ckpt-1"))
     with view(piped()) as showing:
@@ -199,13 +193,6 @@ def test_a_finished_training_reports_how_to_continue() -> None:
     )
 
 
-def test_scores_within_an_epoch_say_how_much_of_it_is_done() -> None:
-    scored = [replace(VALIDATED, global_step=step, epoch=1 + step // 810) for step in (405, 1_630)]
-    _, _, _, *lines = shown(piped(), iter([STARTED, *scored]))
-    assert lines[0].startswith("epochs  0.5/20  step 405  BLEU 12.3")
-    assert lines[7].startswith("epochs  2.0/20  step 1,630  BLEU 12.3")
-
-
 @pytest.mark.parametrize("width", [80, 60, 140, 40])
 def test_on_a_terminal_no_line_is_longer_than_the_screen(width: int) -> None:
     console = terminal(width)
@@ -232,22 +219,8 @@ def bars(happened: Iterator[Event], config: Config = DEFAULTS, width: int = 80) 
     return paper.file.getvalue().splitlines()
 
 
-def test_the_bars_of_a_resumed_training_start_where_it_stopped() -> None:
-    started = replace(STARTED, epoch=3, step_in_epoch=200, resumed_from=Path("runs/a/ckpt-4"))
-    everything, epoch, *_ = bars(iter([started]))
-    assert everything.startswith("training ")
-    assert " 2630/16200 " in everything
-    assert epoch.startswith("epoch 4 ")
-    assert " 200/810 " in epoch
-
-
 def test_the_first_step_is_compiled_before_it_is_done() -> None:
     assert "compiling the first step…" in [line.strip() for line in bars(iter([STARTED]))]
-
-
-def test_an_endless_sample_is_truncated_in_a_file_too() -> None:
-    lines = shown(piped(), iter([replace(READY, samples=[("palavra " * 200_000, "a word")])]))
-    assert 2_000 <= max(map(len, lines)) < 2_100
 
 
 def test_the_bars_follow_steps_and_validation() -> None:

@@ -192,13 +192,6 @@ def test_it_can_be_interrupted_again_and_again(
     assert (tmp_path / "out.txt").read_bytes() == whole
 
 
-def test_without_resume_it_starts_over(job, stopped, source: Path, whole: bytes, tmp_path: Path) -> None:
-    stopped(1, "--beam-size", "2")
-    assert "612 lines" in job(source).stderr
-    assert (tmp_path / "out.txt").read_bytes() == whole
-    assert names(tmp_path) == ["out.txt"]
-
-
 def test_output_started_otherwise_is_not_resumed(
     job, stopped, source: Path, random_run: Path, tmp_path: Path
 ) -> None:
@@ -297,11 +290,6 @@ def test_one_process_at_a_time_writes_a_file(job, source: Path, tmp_path: Path) 
     assert names(tmp_path) == []
 
 
-def test_a_device_is_written_as_it_is(ptenmt, random_run: Path, source: Path) -> None:
-    answer = ptenmt("translate", "--run", str(random_run), "--input", str(source), "--output", "/dev/null")
-    assert "translated 612 lines" in answer.stderr
-
-
 @pytest.mark.skipif(not Path("/dev/fd").exists(), reason="the system has no /dev/fd")
 @pytest.mark.parametrize("name", ["/dev/stdout", "-"])
 def test_an_open_descriptor_is_written_through(random_run: Path, tmp_path: Path, name: str) -> None:
@@ -340,13 +328,6 @@ def test_a_bad_line_is_named_and_what_came_before_is_kept(job, source: Path, tmp
     job(bad, "--skip-invalid")
     assert (tmp_path / "out.txt").read_bytes() == resumed
     assert resumed.count(b"\n") == NUM_LINES
-
-
-def test_a_bad_line_in_the_first_buffer_leaves_nothing(job, tmp_path: Path) -> None:
-    (tmp_path / "bad.txt").write_bytes(b"sim\nol\xe1\nfim\n")
-    answer = job(tmp_path / "bad.txt", code=1)
-    assert answer.stderr.startswith(f"error: {tmp_path / 'bad.txt'}, line 2: byte 3 is not valid UTF-8\n")
-    assert names(tmp_path) == ["bad.txt"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import pytest
 
 from ptenmt.config import BatchConfig, CorpusFile, DataConfig, StageConfig
 from ptenmt.data.batches import BatchPlan, EncodedPairs
-from ptenmt.data.filters import FilterReport, Removed
 from ptenmt.data.mixing import BidirectionalPairs, Mixture
 from ptenmt.data.store import RaggedIds, write_texts
 from ptenmt.errors import DataError
@@ -191,9 +190,6 @@ def test_swapped_pairs_keep_their_tag_before_the_source(tmp_path: Path) -> None:
 
 def test_a_file_of_which_no_pair_is_left_is_an_error() -> None:
     assert Mixture.configured(DataConfig(train=files(0.001, 1)), (FIRST, 1)).pairs(0) == {"ted": 1, "web": 1}
-    removed = {"wrong language": Removed(7), "identical sides": Removed(2)}
-    with pytest.raises(DataError, match=r"no pair of ted \('wrong language' removed 7\)"):
-        Mixture.configured(DataConfig(train=files(1, 1)), (0, SECOND), [FilterReport("ted", removed=removed)])
     never = Mixture.configured(DataConfig(train=files(0, 1)), (0, 1))
     assert repr(never.stages) == "((0, (0, 1)),)"  # numbers, which the checksum of the mixture is of
     stages = (StageConfig(mix={"web": 1, "ted": 1}),)

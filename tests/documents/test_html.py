@@ -158,9 +158,9 @@ def test_the_language_of_the_translation_is_named(source: str, translated: str) 
         ("um<!-- x -->a<wbr>b", [("um", ()), ("", (0,)), ("a", ()), ("", (1,)), ("b", ())]),
         ("<x-y>um</x-y> <cite>dois</cite> x", [("um", (0,)), (" ", ()), ("dois", (1,)), (" x", ())]),
         ("<a href=x><div>um</div></a>", [("um", ())]),
-        ("um<img><b>dois</b>", [("um", ()), ("", (0,)), (" dois", (1,))]),
+        ("um<img><b>dois</b>", [("um", ()), ("", (0,)), (" ", ()), ("dois", (1,))]),
         ("<a>um</a><a>dois</a>", [("um", (0,)), ("\n", ()), ("dois", (1,))]),
-        ("<b>um<img></b><i>2</i>", [("um", (0,)), ("", (0, 1)), (" 2", (2,))]),
+        ("<b>um<img></b><i>2</i>", [("um", (0,)), ("", (0, 1)), (" ", ()), ("2", (2,))]),
         (
             "<b>um</b><i>o <u>dois</u><s>três</s></i>",
             [("um", (0,)), ("\n", ()), ("o ", (1,)), ("dois", (1, 2)), ("três", (1, 3))],
@@ -257,6 +257,7 @@ def test_attributes_with_a_text_are_translated() -> None:
         ("<p><b><a>Um</a> <a>dois</a></b></p>três", ["Um", "dois", "três"]),
         ("<li><a><img src=a> Um</a> · <a>Dois</a><br><a><i>Três</i></a>", ["Um", "Dois", "Três"]),
         ("<p><b>Lisboa</b> <b>O <i>gato</i></b>", ["Lisboa", "O gato"]),
+        ("<nav><a>Início<svg></svg></a><a>Sobre<svg></svg></a></nav>", ["Início", "Sobre"]),
         # Parts of a sentence
         ("<h1><span>Bem-vindo</span> <span>ao</span> <span>Porto</span></h1>", ["Bem-vindo ao Porto"]),
         ("<p><a>Lisboa</a>, <a>Porto</a></p>", ["Lisboa, Porto"]),

@@ -53,11 +53,6 @@ def test_degenerate_outputs_are_counted(name, odd, sound):
     assert found.definition
 
 
-def test_some_of_many_degenerate_outputs_are_examples():
-    (empty, *_) = find_degenerate_outputs([sentence("", "a")] * 30)
-    assert (empty.count, len(empty.examples)) == (30, 5)
-
-
 def test_copies_are_not_counted_where_the_sources_are_unknown():
     found = find_degenerate_outputs([sentence("o gato come peixe", "the cat eats fish", None)])
     assert [each.name for each in found] == ["empty", "repetitive", "over-long"]

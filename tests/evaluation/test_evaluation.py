@@ -1,4 +1,3 @@
-import json
 import math
 import shutil
 from dataclasses import replace
@@ -10,7 +9,6 @@ from copy_task import TrainedRun
 from scored_files import sacrebleu_command, write
 
 from ptenmt.config import DecodingConfig
-from ptenmt.data.batches import encode_pairs
 from ptenmt.data.corpus import load_split
 from ptenmt.errors import CheckpointError, ConfigError, RunError
 from ptenmt.evaluation import (
@@ -20,7 +18,6 @@ from ptenmt.evaluation import (
     evaluate,
     evaluation as evaluation_module,
 )
-from ptenmt.evaluation.systems import System, teacher_forced
 from ptenmt.runs import Run
 from ptenmt.runs.weights import best_weights, read_info, read_weights, write_weights
 from ptenmt.translation import Translator
@@ -119,23 +116,6 @@ def test_a_concurrent_training_changes_nothing(copied: TrainedRun, evaluation: E
     assert found.scores == evaluation.scores
 
 
-def test_progress_reaches_its_end(evaluation: Evaluation, progress: list[tuple[str, int, int]]):
-    assert evaluation.num_pairs == 30
-    assert ("scoring references", 1, 1) in progress
-    assert ("translating", 30, 30) in progress
-
-
-def test_facts_are_json(evaluation: Evaluation):
-    facts = json.loads(json.dumps(evaluation.facts()))
-    assert facts["loss"] == evaluation.loss
-    assert facts["perplexity"] == evaluation.perplexity
-    assert facts["scores"][0]["signature"] == evaluation.scores[0].signature
-    assert facts["scores"][0]["low"] == evaluation.scores[0].low
-    assert facts["sentences_per_second"] == pytest.approx(30 / facts["search"]["seconds"])
-    assert facts["error_analysis"]["worst"][0]["score"] == evaluation.error_analysis.worst[0].score
-    assert "sentences" not in facts
-
-
 def test_the_validation_pairs_score_as_they_did_in_training(copied: TrainedRun):
     evaluation = evaluate(copied.path, "validation", load=LoadOptions(overrides=["decoding.beam_size=1"]))
     best = best_weights(copied.path / "weights")[0].step
@@ -189,23 +169,6 @@ def test_cut_translations_and_split_sources_are_counted(
     monkeypatch.setattr(evaluation_module, "load_split", lambda *_: pairs)
     evaluation = evaluate(run)
     assert (evaluation.search.num_truncated, evaluation.search.num_split) == (2, 1)
-
-
-def test_texts_that_the_loss_knows_in_part_are_counted(copied: TrainedRun, translator: Translator):
-    long = " ".join(["bala"] * 31)
-    pairs = [("bala", "bala"), (long, "dico"), ("dico", long)]
-    model = System.load(Run(copied.path), LoadOptions()).trained.numpy_model
-    assert teacher_forced(model, translator.tokenizers, pairs, lambda *_: None).num_truncated == 2
-
-
-def test_pairs_are_framed_and_cut_to_the_positions(translator: Translator):
-    pairs = [("bala", "bala"), ("bala " * 9, "dico"), ("dico", "bala " * 9)]
-    encoded, cut = encode_pairs(translator.tokenizers, pairs, 8)
-    assert cut == 2
-    assert encoded.source.lengths.tolist() == [3, 8, 3]
-    assert encoded.target.lengths.tolist() == [3, 3, 8]
-    for ids in (encoded.source[1], encoded.target[2]):
-        assert (ids[0], ids[-1]) == (2, 3)
 
 
 def test_a_run_without_checkpoint_is_an_error_with_a_hint(copied: TrainedRun, tmp_path):

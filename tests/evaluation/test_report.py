@@ -9,7 +9,7 @@ from sample_evaluation import EMPTY, HARD, evaluation
 
 from ptenmt.errors import OutputError
 from ptenmt.evaluation.errors import ErrorAnalysis
-from ptenmt.evaluation.report import check_report_file, nearest_reference, report_page, word_differences
+from ptenmt.evaluation.report import check_report_file, report_page, word_differences
 
 VOID = {"meta", "link", "br", "img"}
 
@@ -85,20 +85,6 @@ def test_the_page_asks_for_nothing_and_runs_nothing(page: Page) -> None:
     assert policies == ["default-src 'none'; style-src 'unsafe-inline'; img-src data:"]
 
 
-def test_links_lead_to_sections(page: Page) -> None:
-    links = [str(attributes["href"]) for tag, attributes in page.tags if tag == "a"]
-    sections = [attributes["id"] for tag, attributes in page.tags if tag == "section"]
-    assert links == [f"#{section}" for section in sections]
-
-
-def test_the_page_has_a_dark_side_in_all_colours(page: Page) -> None:
-    style = next(text for tag, text in page.texts if tag == "style")
-    light, dark = re.findall(r":root \{(.*?)\}", style, re.DOTALL)
-    names = re.findall(r"(--[\w-]+):", light)
-    assert names == re.findall(r"(--[\w-]+):", dark)
-    assert set(re.findall(r"var\((--[\w-]+)\)", style)) == set(names)
-
-
 def test_what_differs_is_marked(page: Page) -> None:
     marks = [
         (attributes["class"], text)
@@ -126,22 +112,6 @@ def test_the_same_figures_are_facts() -> None:
     assert verdicts == ["better", "no difference", "worse", "worse, not significant"]
     assert facts["sentences_per_second"] == 600
     assert not facts.keys() & {"test_set", "output"}
-
-
-def test_a_few_sentences_have_no_interval(page: Page) -> None:
-    assert "± 9.9" not in page.text()
-
-
-def test_weights_that_did_not_translate_are_not_named(copied: TrainedRun) -> None:
-    given = report_page(evaluation(**of_run(copied.path) | {"checkpoint": None}, search=None))
-    assert "<td>weights</td>" not in given
-    assert "<td>weights</td><td>weights-3</td>" in report_page(evaluation(**of_run(copied.path)))
-
-
-def test_texts_truncated_for_the_loss_are_counted() -> None:
-    assert "truncated for loss" not in report_page(evaluation())
-    found = Page(report_page(evaluation(num_truncated=7))).text()
-    assert "truncated texts 7 longer than model.max_positions: truncated for loss" in found
 
 
 def test_what_there_is_not_is_left_out() -> None:
@@ -209,9 +179,3 @@ def test_words_that_the_other_text_lacks_are_marked(
         assert "".join(part for part, _ in parts) == text
         assert "|".join(part for part, differs in parts if differs) == expected
         assert all(first[1] != second[1] for first, second in zip(parts, parts[1:], strict=False))
-
-
-def test_the_nearest_reference_shares_most_words() -> None:
-    references = ["She sleeps.", "The cat is asleep.", "The cat sleeps."]
-    assert nearest_reference("The cat sleeps now.", references) == references[2]
-    assert nearest_reference("", references) == references[0]

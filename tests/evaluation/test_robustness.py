@@ -4,13 +4,10 @@ from pathlib import Path
 
 import pytest
 from copy_task import TrainedRun
-from sample_evaluation import evaluation
 
 from ptenmt.errors import ConfigError
 from ptenmt.evaluation import Evaluation, EvaluationFiles, LoadOptions, evaluate
-from ptenmt.evaluation.report import report_page
 from ptenmt.evaluation.robustness import NoiseScores, noisy_pairs
-from ptenmt.evaluation.tables import evaluation_tables
 
 SAMPLE = [
     NoiseScores(noise="no noise", num_changed=0, bleu=30.0, chrf=50.0),
@@ -65,19 +62,6 @@ def test_the_scores_are_those_of_the_noisy_texts_alone(
     )
     typos = next(each for each in found.robustness or [] if each.noise == "typos")
     assert typos.bleu == pytest.approx(alone.scores[0].value)
-
-
-def test_screen_and_reports_have_the_table() -> None:
-    sample = evaluation(robustness=SAMPLE)
-    (table,) = (
-        table for table in evaluation_tables(sample, with_details=False) if table.title == "robustness"
-    )
-    assert table.rows[1][:6] == ("typos", "9", "24.50", "-5.50", "51.00", "+1.00")
-    page = report_page(sample)
-    assert "Robustness" in page
-    assert "-5.50" in page
-    assert sample.facts()["robustness"][1] == {"noise": "typos", "num_changed": 9, "bleu": 24.5, "chrf": 51.0}
-    assert "Robustness" not in report_page(evaluation())
 
 
 def test_finished_translations_cannot_be_translated_with_noise(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import sentencepiece
 from ptenmt import Translator, export_model
 from ptenmt.config import DataConfig, DecodingConfig
 from ptenmt.data.text import TextPreparation
-from ptenmt.errors import ExportError, OutputError
+from ptenmt.errors import ExportError
 from ptenmt.export.argos import package_files, with_preparation
 from ptenmt.model.ctranslate2_model import convert
 from ptenmt.runs import Run
@@ -80,15 +80,6 @@ def test_equal_models_make_equal_packages(plain_run: Run, package: Path, tmp_pat
     assert {name for name, entry in entries[0].items() if entry != entries[1][name]} <= dated
 
 
-def test_eight_bits_and_a_place_by_default(own_run: Run, package: Path):
-    exported = export_model(own_run, format="argos")
-    assert exported.path == own_run.path / "export" / "argos" / f"{FOLDER}.argosmodel"
-    assert exported.quantization == "int8"
-    assert exported.num_bytes == exported.path.stat().st_size < package.stat().st_size
-    assert export_model(own_run, format="argos").path == exported.path, "it is replaced"
-    assert [each.name for each in exported.path.parent.iterdir()] == [exported.path.name]
-
-
 @pytest.mark.parametrize(
     "data",
     [
@@ -133,18 +124,6 @@ def test_a_tokenized_corpus_is_a_warning(own_run: Run, tmp_path: Path):
     warnings: list[str] = []
     export_model(own_run, format="argos", output=tmp_path / "new.argosmodel", on_warning=warnings.append)
     assert [line for line in warnings if "Argos Translate has no data.tokenization=given" in line]
-
-
-def test_existing_files_are_kept(plain_run: Run, tmp_path: Path):
-    for name, content in {"thesis.txt": b"precious", "other.zip": b"PK\x05\x06" + bytes(18)}.items():
-        (tmp_path / name).write_bytes(content)
-        with pytest.raises(OutputError, match=f"{name} exists and is not an export"):
-            export_model(plain_run, format="argos", output=tmp_path / name)
-        assert (tmp_path / name).read_bytes() == content
-    with pytest.raises(OutputError, match="is a folder, and an Argos package is a file"):
-        export_model(plain_run, format="argos", output=tmp_path)
-    with pytest.raises(OutputError, match="cannot write"):
-        export_model(plain_run, format="argos", output=tmp_path / "thesis.txt" / "new.argosmodel")
 
 
 def test_forbidden_tokens_are_never_said(plain_run: Run, tmp_path: Path):

@@ -97,14 +97,6 @@ def test_an_export_in_another_format_is_left_alone(run: Run, tmp_path: Path):
     assert json.loads((tmp_path / "new" / "export.json").read_text())["format"] == "ctranslate2"
 
 
-def test_files_of_others_in_an_export_are_left_alone(run: Run, tmp_path: Path):
-    export_model(run, output=tmp_path / "new")
-    (tmp_path / "new" / "thesis.txt").write_text("precious")
-    with pytest.raises(OutputError, match=r"holds a file that is not part of the export: thesis.txt"):
-        export_model(run, output=tmp_path / "new")
-    assert (tmp_path / "new" / "thesis.txt").read_text() == "precious"
-
-
 def contents(folder: Path) -> dict[Path, bytes]:
     return {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 

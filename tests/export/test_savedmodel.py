@@ -12,13 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
-from card_and_checksums import check_card_and_checksums
 from untrained_runs import tokenizers
 
 from ptenmt import Translator, export_model
 from ptenmt.config import DataConfig
 from ptenmt.data.tfds import read_tfds
-from ptenmt.errors import ExportError, OutputError
 from ptenmt.export.packaging import Format
 from ptenmt.export.savedmodel import _graph_tokenizer
 from ptenmt.runs import Run
@@ -195,24 +193,3 @@ def test_text_that_is_not_utf8(exported: Callable[[Format], Path]):
     translate = tf.saved_model.load(str(exported("savedmodel"))).signatures["serving_default"]
     bad, replaced = translate(text=tf.constant([b"ol\xe1 a", "ol\ufffd a".encode()]))["translation"].numpy()
     assert bad == replaced
-
-
-@pytest.mark.slow  # the same SavedModel
-def test_it_carries_checksums_and_a_card(exported: Callable[[Format], Path]):
-    assert "tf.saved_model.load" in check_card_and_checksums(exported("savedmodel"))
-
-
-def test_without_tensorflow_text(plain_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
-    with pytest.raises(ExportError, match="TensorFlow Text.* is not installed") as failure:
-        export_model(plain_run, format="savedmodel", output=tmp_path / "new")
-    assert "pip install" in failure.value.hint
-    assert not (tmp_path / "new").exists()
-
-
-def test_another_savedmodel_is_left_alone(plain_run: Run, tmp_path: Path):
-    (tmp_path / "theirs").mkdir()
-    (tmp_path / "theirs" / "saved_model.pb").write_text("precious")
-    with pytest.raises(OutputError, match="is not empty and not an export"):
-        export_model(plain_run, format="savedmodel", output=tmp_path / "theirs")
-    assert (tmp_path / "theirs" / "saved_model.pb").read_text() == "precious"

@@ -14,7 +14,7 @@ from untrained_runs import MODEL
 import ptenmt
 from ptenmt import export_model
 from ptenmt.config import DataConfig, DecodingConfig
-from ptenmt.errors import ExportError, OutputError
+from ptenmt.errors import ExportError
 from ptenmt.runs import Run
 
 
@@ -54,22 +54,6 @@ def test_it_searches_as_the_run_does(page: str, make_run: Callable[..., Run]):
     greedy = make_run("sentencepiece", shared=True, decoding=DecodingConfig(beam_size=1))
     exported = export_model(greedy, format="web").path.read_text(encoding="utf-8")
     assert re.findall(r'<option value="(\d+)"( selected)?', exported) == [("4", ""), ("1", " selected")]
-
-
-def test_the_default_place_is_below_the_run(own_run: Run):
-    exported = export_model(own_run, format="web")
-    assert exported.path == own_run.path / "export" / "web" / "pt-en.html"
-    assert export_model(own_run, format="web").path == exported.path
-
-
-def test_only_an_earlier_page_is_replaced(own_run: Run, tmp_path: Path):
-    theirs = tmp_path / "theirs.html"
-    theirs.write_text("precious")
-    with pytest.raises(OutputError, match="exists and is not an export"):
-        export_model(own_run, format="web", output=theirs)
-    assert theirs.read_text() == "precious"
-    with pytest.raises(OutputError, match="is a folder, and a web page is a file"):
-        export_model(own_run, format="web", output=tmp_path)
 
 
 WITH_MOSES = DataConfig(source="files", path="pairs.tsv", tokenization="moses")

@@ -18,17 +18,17 @@ from opus_files import write_opus
 
 from ptenmt import export_model
 from ptenmt.config import DecodingConfig
-from ptenmt.errors import ExportError, ModelImportError, PtenmtError, RunError, TokenizerError
+from ptenmt.errors import ExportError, ModelImportError, RunError, TokenizerError
 from ptenmt.export.packaging import Format
 from ptenmt.importing.run import import_model
 from ptenmt.model.ctranslate2_model import convert
-from ptenmt.model.layouts import in_hugging_face, variable_shapes
+from ptenmt.model.layouts import in_hugging_face
 from ptenmt.runs import Run
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import END, PAD, SPECIAL_PIECES, START, UNK, suppressed_ids
 from ptenmt.translation import Translator
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
-from ptenmt.translation.engine import Engine, SearchRequest
+from ptenmt.translation.engine import SearchRequest
 from ptenmt.translation.keras_engine import KerasEngine
 from ptenmt.translation.search import Ranked, beam_search, greedy_search
 
@@ -161,10 +161,6 @@ class Comparison:
             return greedy_search(next_tokens, state, [20])[0].ids
         found = beam_search(next_tokens, lambda rows, order: rows[order], state, [20], beam_size=beams)
         return found[0][0].ids
-
-
-def first_hypothesis(engine: Engine, source: list[int], options: DecodingConfig) -> list[int]:
-    return engine.submit(SearchRequest([source], 20, options))()[0][0].ids
 
 
 def test_a_model_of_hugging_faces_gives_the_same_logits_and_translations(tmp_path: Path):
@@ -358,15 +354,6 @@ def test_a_missing_file_is_named(tmp_path: Path, missing: str):
         import_model(folder, tmp_path / "run")
 
 
-@pytest.mark.parametrize("damaged", ["config.json", "source.spm", "model.safetensors"])
-def test_a_truncated_file_is_named(tmp_path: Path, damaged: str):
-    folder = Path(shutil.copytree(MODEL, tmp_path / "model"))
-    content = (folder / damaged).read_bytes()
-    (folder / damaged).write_bytes(content[: len(content) // 2])
-    with pytest.raises(PtenmtError, match="damaged|cannot be read"):
-        import_model(folder, tmp_path / "run")
-
-
 def test_a_pickle_is_refused_with_a_way_to_convert_it(tmp_path: Path):
     folder = Path(shutil.copytree(MODEL, tmp_path / "model"))
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
@@ -457,17 +444,3 @@ def test_an_architecture_of_marians_that_ptenmt_cannot_express_is_named(
     np.savez(file, **arrays | {"special:model.yml": np.frombuffer(text.encode(), np.int8)})
     with pytest.raises(ModelImportError, match=f"cannot express {option}='{value}'"):
         import_model(folder, tmp_path / "run")
-
-
-def test_it_has_no_savedmodel(tmp_path: Path):
-    run = import_model(MODEL, tmp_path / "run")
-    with pytest.raises(ExportError, match="no operations for tokenizer.kind=imported"):
-        export_model(run, format="savedmodel", output=tmp_path / "new")
-
-
-def test_every_variable_has_a_name_in_hugging_faces_file(tmp_path: Path):
-    weights = safetensors.numpy.load_file(MODEL / "model.safetensors")
-    trained = TrainedModel.load(import_model(MODEL, tmp_path / "run"))
-    paths = [*variable_shapes(trained.config.model, trained.tokenizers.vocabulary_sizes)]
-    assert {in_hugging_face(path).names[-1] for path, _ in paths} == weights.keys()
-    assert {f"transformer/{path}" for path, _ in paths} == trained.weights.keys()

@@ -15,7 +15,6 @@ from ptenmt.inspection.alignment import (
     attention_panels,
     attention_weights,
 )
-from ptenmt.inspection.drawing import draw
 from ptenmt.inspection.inspector import Inspector
 from ptenmt.translation import Translator
 
@@ -120,18 +119,3 @@ def test_an_error_of_layer_or_head_has_the_range(layer: int | None, head: Head, 
         attention_panels(made_up(["a"], ["x"], layers=1), layer=2)
     with pytest.raises(ConfigError, match="no layer 3: the encoder has layers 1 to 2"):
         attention_panels(made_up(["a"], ["x"], layers=3, encoder_layers=2), block="encoder", layer=3)
-
-
-def test_the_last_layer_is_that_of_the_block():
-    found = made_up(["a", "b"], ["[START]", "x"], layers=1, encoder_layers=3)
-    assert "layer 3" in attention_panels(found, block="encoder")[0]
-    assert "layer 1" in attention_panels(found, block="cross")[0]
-
-
-def test_the_figure_has_a_panel_per_head_and_tokens_as_labels(inspector: Inspector):
-    title, panels = attention_panels(attention_weights(inspector, TEXT), block="encoder")
-    figure = draw(panels, title=title, columns=4)
-    drawn = [axis for axis in figure.axes if axis.get_title().startswith("head")]
-    assert len(drawn) == 4
-    labels = [label.get_text() for label in drawn[0].get_yticklabels()]
-    assert labels == ["[START]", "bala", "hime", "dico", "galo", "[END]"]

@@ -110,29 +110,6 @@ def test_a_heat_map_shows_its_numbers_in_their_places() -> None:
     assert not draw([heat_map(31, 30, has_numbers=True)]).axes[0].texts
 
 
-def test_a_title_that_is_wider_than_the_picture_is_wrapped() -> None:
-    figure = draw([heat_map()], title="Decoder, layer 4: from the translation to what is written of it")
-    figure.draw_without_rendering()
-    (title,) = (text for text in figure.texts if text.get_text().startswith("Decoder"))
-    box = title.get_window_extent()
-    assert box.x0 >= 0
-    assert box.x1 <= figure.bbox.x1
-    assert box.y0 >= figure.axes[0].title.get_window_extent().y1, "the panel makes room for it"
-
-
-def test_a_table_is_as_high_as_its_rows() -> None:
-    def heights(count: int) -> tuple[float, float]:
-        table = Table(title="Source", header=["id", "piece"], rows=[["1", "a"]] * count)
-        figure = draw([table])
-        figure.draw_without_rendering()
-        (drawn,) = figure.axes[0].tables
-        return figure.get_figheight(), drawn.get_window_extent().height / figure.dpi
-
-    for count in (2, 10, 40):
-        whole, drawn = heights(count)
-        assert 0.2 < whole - drawn < 1.3
-
-
 def test_panels_stand_in_columns_and_share_a_colour_bar() -> None:
     figure = draw([heat_map()] * 5, columns=3, title="all heads")
     *panels, spare, bar = figure.axes

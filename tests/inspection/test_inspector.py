@@ -1,17 +1,15 @@
 """What is looked into: which weights, and sentences as the model reads them."""
 
-import importlib.util
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
-from copy_task import TrainedRun, change_latest_weights
+from copy_task import TrainedRun
 
 from ptenmt.errors import DataError
 from ptenmt.inspection.inspector import Inspector
 from ptenmt.runs import Run
-from ptenmt.runs.weights import read_weights
 from ptenmt.tokenizers import END, START
 from ptenmt.translation import Translator
 
@@ -68,25 +66,3 @@ def test_truncation_is_a_warning(copied: TrainedRun):
     assert warnings == []
     inspector.read_all(["bala " * 31], ["hime " * 31])
     assert warnings == ["truncated: 2 texts have more tokens than the model's 32 positions"]
-
-
-def test_the_latest_weights_can_be_looked_into(run: Run):
-    change_latest_weights(run)
-    best, latest = (Inspector(run, checkpoint=choice) for choice in ("best", "latest"))  # type: ignore[arg-type]
-    stored = read_weights(run.weights_folder / "latest.safetensors")[1]["transformer/final/bias"]
-    np.testing.assert_array_equal(latest.model._weights["final/bias"], stored)
-    assert (best.model._weights["final/bias"] != stored).any()
-
-
-def test_without_tensorflow_weights_suffice(run: Run, monkeypatch: pytest.MonkeyPatch):
-    find_spec = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util,
-        "find_spec",
-        lambda name, *rest: None if name == "tensorflow" else find_spec(name, *rest),
-    )
-    shutil.rmtree(run.state_folder)
-    shutil.rmtree(run.ctranslate2_folder)
-    inspector = Inspector(run, on_warning=pytest.fail)
-    assert inspector.model
-    assert inspector.read("bala hime").target_text == "bala hime"

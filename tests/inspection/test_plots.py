@@ -87,11 +87,6 @@ def test_the_same_over_epochs_and_minutes(run: Run) -> None:
     assert points(loss["validation"]) == [(4.0, 2.5)]
 
 
-def test_what_was_no_number_is_a_gap(tmp_path: Path) -> None:
-    run = make_run(tmp_path / "run", [validation(10, 1, None, 60), validation(20, 2, 6.0, 60)])
-    np.testing.assert_array_equal(drawn(run)["BLEU"]["validation"].y, [np.nan, 6.0])
-
-
 def test_several_runs_in_one_plot(run: Run, tmp_path: Path) -> None:
     other = make_run(tmp_path / "second", [point(10, 1.0, 30)])
     plots = drawn(run, other, quantities=["loss", "bleu"])
@@ -164,12 +159,6 @@ def test_a_schedule_that_depends_on_the_end_wants_to_know_it(options: dict[str, 
         schedule_plot(config_of(**options))
     assert "--steps N" in refusal.value.hint
     assert max(rates(config_of(**options, max_steps=30))) == 30
-
-
-def test_the_figure_is_labelled() -> None:
-    (axis,) = draw([schedule_plot(config_of(), 100)]).axes
-    assert axis.get_xlabel() == "step"
-    assert len(axis.lines[0].get_xdata()) == 100
 
 
 # Which words a model takes for similar
@@ -268,13 +257,6 @@ def test_the_encoding_has_the_published_values() -> None:
         np.testing.assert_allclose(drawn.values[row], values, atol=1e-6)
     assert (drawn.low, drawn.high, drawn.palette) == (-1.0, 1.0, "diverging")
     assert positions_map().values.shape == (50, 128)
-
-
-def test_the_figure_is_labelled_and_has_a_colour_bar() -> None:
-    encoding, _colour_bar = draw([positions_map(10, 6)]).axes
-    assert (encoding.get_xlabel(), encoding.get_ylabel()) == ("dimension", "position")
-    assert encoding.images[0].get_array().shape == (10, 6)
-    assert encoding.images[0].get_cmap().name == "RdBu"
 
 
 @pytest.mark.parametrize(("positions", "dimensions"), [(0, 8), (8, 0), (8, 7)])

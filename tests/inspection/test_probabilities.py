@@ -42,15 +42,6 @@ def test_they_are_those_of_the_keras_model(
         assert all(each.rank == 1 and each.probability > 0.5 for each in found)
 
 
-def test_number_of_runners_up(inspector: Inspector):
-    for count in (0, 1, 3):
-        assert {len(each.runners_up) for each in token_probabilities(inspector, TEXT, runners_up=count)} == {
-            count
-        }
-    size = inspector.tokenizers.target.vocabulary_size
-    assert len(token_probabilities(inspector, TEXT, runners_up=size + 5)[0].runners_up) == size - 1
-
-
 def test_the_table_has_a_row_a_token_and_its_runners_up(inspector: Inspector):
     found = token_probabilities(inspector, TEXT, runners_up=2)
     table = probability_table(found)

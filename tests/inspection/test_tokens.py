@@ -8,7 +8,6 @@ import pytest
 from copy_task import TrainedRun
 
 from ptenmt.errors import DataError
-from ptenmt.inspection.drawing import draw
 from ptenmt.inspection.figures import HeatMap, Table
 from ptenmt.inspection.inspector import Inspector
 from ptenmt.inspection.tokens import token_panels
@@ -101,9 +100,3 @@ def test_texts_that_cannot_be_shown(inspector: Inspector) -> None:
         token_panels(inspector, "bala dico", "bala", length=3)
     with pytest.raises(DataError, match="nothing is left of"):
         token_panels(inspector, " ")
-
-
-def test_the_figure_has_all_of_it(inspector: Inspector) -> None:
-    titles = [axis.get_title() for axis in draw(token_panels(inspector, "bala", "bala", 4), columns=2).axes]
-    assert titles[:3] == ["Source", "Target", "Padding mask of the source (1 = hidden)"]
-    assert "Labels, one-hot" in titles

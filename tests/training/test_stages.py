@@ -12,10 +12,9 @@ from saved_states import assert_same, losses, tensors
 
 from ptenmt.config import Config, CorpusFile, DataConfig, StageConfig, TokenizerConfig, TrainingConfig
 from ptenmt.config.schedule import learning_rate
-from ptenmt.errors import RunError, TokenizerError
+from ptenmt.errors import RunError
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
-from ptenmt.training.dry_run import dry_run
 from ptenmt.training.events import Event, StageStarted, StepDone, TrainingStarted
 from ptenmt.training.session import train
 
@@ -98,9 +97,6 @@ def test_the_shares_of_the_sources_are_shown_and_recorded(staged: Config, tmp_pa
     assert run.facts()["steps_per_epoch"] == {"1": 8, "3": 3}
     assert run.config() == config
 
-    found = dry_run(staged, tmp_path / "other")
-    assert (found.steps_per_epoch.stages, found.total_steps) == (((0, 8), (2, 3)), 22)
-
     # What the batches depend on cannot be changed when a run is resumed.
     longer = replace(config, training=replace(config.training, epochs=5))
     stages_only = replace(longer.data, stages=longer.data.stages[1:])
@@ -109,9 +105,3 @@ def test_the_shares_of_the_sources_are_shown_and_recorded(staged: Config, tmp_pa
     untagged = tuple(replace(file, tag=None) for file in config.data.train)
     with pytest.raises(RunError, match="was trained on other sentence pairs"):
         train(replace(longer, data=replace(config.data, train=untagged)), run.path)
-
-    other_tag = tuple(replace(file, tag="<new>") for file in config.data.train)
-    with pytest.raises(TokenizerError, match="has no token <new>, which the section data needs"):
-        train(
-            replace(config, data=replace(config.data, train=other_tag)), tmp_path / "new", init_from=run.path
-        )
