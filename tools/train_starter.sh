@@ -61,9 +61,9 @@ best bt-mono-all.tsv.gz bt-mono.tsv.gz
 rare_words rare-bt.tsv.gz --reverse reverse
 
 if [ ! -e wide.done ]; then # one step, for the tokenizer; then the bundled weights
-    ptenmt train --run wide --config "$tools/starter.yaml" --set training.max_steps=1 \
+    ptenmt train --run wide --config "$tools/../configs/good.yaml" --set training.max_steps=1 \
         --set training.learning_rate=1.0e-9 --set validation.every_steps=1
     python "$tools/starter_widen.py" starter wide
     touch wide.done
 fi
-train good "$tools/starter.yaml" --init-from wide
+train good "$tools/../configs/good.yaml" --init-from wide
