@@ -5,8 +5,6 @@ Args:
     source: Translate this instead of the run's own pairs: one sentence per line, plain or .gz.
     references: Reference translations, one per line. May be given several times; then each sentence needs a
         line that is not empty in one of them.
-    test_set: Translate a published test set of sacreBLEU's catalogue, such as mtedx/test, which is downloaded
-        once; list shows those of the run's languages.
     hypotheses: Score these translations, one per line, instead of translating. With --reference no run is
         needed.
     tokenized: These files have words and punctuation separated by spaces, as the training corpus (and
@@ -33,21 +31,18 @@ import typer
 from ptenmt import evaluation
 from ptenmt.atomic_files import make_folder
 from ptenmt.cli import options
-from ptenmt.cli.charts import print_facts, print_tables
+from ptenmt.cli.charts import print_tables
 from ptenmt.cli.console import Screen, load_tensorflow
-from ptenmt.config import DataConfig
 from ptenmt.data.corpus import HeldOutSplit
-from ptenmt.errors import PtenmtError
 from ptenmt.evaluation.report import check_report_file, write_report
 from ptenmt.evaluation.tables import evaluation_tables, sentence_tables
-from ptenmt.runs import find_run, list_runs
+from ptenmt.runs import find_run
 from ptenmt.translation.translator import uses_keras
 
 _file_option = partial(typer.Option, rich_help_panel="Files of your own")
 _output_option = partial(typer.Option, rich_help_panel="Output")
 _EXCLUSIVE = {
-    "split": ("references", "test_set"),
-    "test_set": ("source", "references", "tokenized"),
+    "split": ("references",),
 }
 
 
@@ -59,7 +54,6 @@ def evaluate(
     split: Annotated[HeldOutSplit | None, typer.Option(show_default="test")] = None,
     source: Annotated[Path | None, _file_option(metavar="FILE")] = None,
     references: Annotated[list[Path] | None, _file_option("--reference", metavar="FILE")] = None,
-    test_set: Annotated[str | None, _file_option(metavar="NAME|list")] = None,
     hypotheses: Annotated[Path | None, _file_option(metavar="FILE")] = None,
     tokenized: Annotated[bool, _file_option("--tokenized")] = False,
     baseline: Annotated[str | None, options.run_option(metavar="RUN|FILE")] = None,
@@ -85,12 +79,8 @@ def evaluate(
 
     Example: ptenmt evaluate --run base --source talk.pt --reference talk.en --details
 
-    Example: ptenmt evaluate --run base --test-set mtedx/test
-
     Example: ptenmt evaluate --hypotheses theirs.en --reference one.en --reference other.en
     """
-    if test_set == "list":
-        return {"test_sets": _print_test_sets(run)}
     options.refuse_contradictions(context, _EXCLUSIVE)
     options.refuse_repeated(context, "--source", "--hypotheses")
     if report is not None:  # before the evaluation, which takes long
@@ -102,7 +92,6 @@ def evaluate(
         references=references or (),
         hypotheses=hypotheses,
         is_tokenized=tokenized,
-        test_set=test_set,
     )
     load = evaluation.LoadOptions(
         checkpoint=checkpoint,
@@ -133,13 +122,3 @@ def evaluate(
     if report is not None:
         write_report(evaluated, report)
     return evaluated.facts()
-
-
-def _print_test_sets(run: str | None) -> dict[str, str]:
-    data = find_run(run).config().data if run or list_runs() else DataConfig()
-    languages = "-".join(data.languages)
-    sets = evaluation.list_test_sets(data)
-    if not sets:
-        raise PtenmtError(f"sacreBLEU has no test set of {languages}")
-    print_facts(f"published test sets of {languages}", sets)
-    return sets

@@ -277,8 +277,7 @@ def _sources(data: DataConfig, split: _Split) -> list[Source]:
     if data.source == "imported":
         raise DataError(
             "the sentence pairs that an imported model was trained on are not here",
-            "name your own: --set data.path=pairs.tsv to train, --test-set or --source and --reference to "
-            "evaluate",
+            "name your own: --set data.path=pairs.tsv to train, --source and --reference to evaluate",
         )
     from ptenmt.data.tfds import read_tfds, tfds_files  # which imports TensorFlow
 

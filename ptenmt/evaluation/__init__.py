@@ -2,5 +2,5 @@
 
 from ptenmt.evaluation.evaluation import Evaluation as Evaluation, evaluate as evaluate
 from ptenmt.evaluation.systems import LoadOptions as LoadOptions
-from ptenmt.evaluation.test_sets import EvaluationFiles as EvaluationFiles, list_test_sets as list_test_sets
+from ptenmt.evaluation.test_sets import EvaluationFiles as EvaluationFiles
 from ptenmt.scores import Score as Score

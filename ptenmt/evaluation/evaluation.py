@@ -25,7 +25,6 @@ from ptenmt.evaluation.test_sets import (
     EvaluationFiles,
     Hypotheses,
     TestSet,
-    with_test_set,
 )
 from ptenmt.runs import Run, check_task, find_run
 from ptenmt.runs.history import perplexity
@@ -156,7 +155,7 @@ class EvaluationRequest:
         cls, run: str | Path | Run | None, split: HeldOutSplit, files: EvaluationFiles, options: LoadOptions
     ) -> Self:
         """Find the run and read the test set; errors as of ``evaluate``."""
-        has_references = bool(files.references or files.test_set)
+        has_references = bool(files.references)
         needs_no_run = run is None and files.hypotheses is not None and has_references
         directory = None if needs_no_run else find_run(run, "translation")
         if directory is not None:
@@ -165,8 +164,6 @@ class EvaluationRequest:
         else:
             data = TOKENIZED_TEXT if files.is_tokenized else PLAIN_TEXT
             is_lowercase = False
-        if files.test_set is not None:
-            files = with_test_set(files, data)
         if files.is_tokenized and spacing(data) == "none":
             raise ConfigError("--tokenized: the corpus of this run is plain text", "leave it out")
         if files.references or directory is None:
@@ -185,7 +182,7 @@ class EvaluationRequest:
         """Such as ``test pairs``, or ``pairs of talk.en``."""
         if self.split:
             return f"{self.split} pairs"
-        return f"pairs of {self.files.test_set or self.files.references[0]}"
+        return f"pairs of {self.files.references[0]}"
 
     def load(self, run: Run | None = None) -> System:
         """Load a run, by default the requested one; RunError without one, ConfigError without sources."""

@@ -1,29 +1,20 @@
 """Test sets: sources, references and hypotheses, in the text forms that scores compare."""
 
-import logging
-import shutil
-import tarfile
-import warnings
-import zipfile
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
-from urllib.error import URLError
 
 from ptenmt.config import DataConfig
 from ptenmt.data.readers import SentencePair, read_lines
 from ptenmt.data.store import fingerprint
 from ptenmt.data.text import TextPreparation, spacing
-from ptenmt.errors import ConfigError, DataError, DownloadError, OutputError, did_you_mean
+from ptenmt.errors import ConfigError, DataError
 from ptenmt.scores import TextForm
 from ptenmt.translation import Translation
 
 PLAIN_TEXT = DataConfig(source="files", path="-", tokenization="none")
 TOKENIZED_TEXT = DataConfig(source="files", path="-", tokenization="given")
-_BROKEN = (OSError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile, SystemExit)
-"""What sacreBLEU raises if it cannot reach a set, or if the file is damaged (exit: another MD5)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,8 +33,6 @@ class EvaluationFiles:
     """Translations to score; nothing is translated then."""
     is_tokenized: bool = False
     """Whether words and punctuation are separated by spaces as in the training corpus, not as in prose."""
-    test_set: str | None = None
-    """A published set in sacreBLEU's catalogue, such as ``mtedx/test``, instead of source and references."""
 
     def __post_init__(self) -> None:
         if self.source is not None and not self.references:
@@ -249,48 +238,3 @@ def _without_blanks(columns: Mapping[str | Path, Sequence[str]]) -> list[list[st
 def _first(references: Sequence[Sequence[str | None]]) -> list[str]:
     """The first reference that each sentence has."""
     return [next(text for text in row if text is not None) for row in zip(*references, strict=True)]
-
-
-def list_test_sets(data: DataConfig) -> dict[str, str]:
-    """The names and descriptions of all test sets from the source into the target language of a config."""
-    from sacrebleu import DATASETS as known
-
-    pair = "-".join(data.languages)
-    return {name: dataset.description or "" for name, dataset in known.items() if pair in dataset.langpairs}
-
-
-def with_test_set(files: EvaluationFiles, data: DataConfig) -> EvaluationFiles:
-    """Add the source and references of ``files.test_set``, downloaded to sacreBLEU's folder (``$SACREBLEU``).
-
-    Raises ConfigError if there is no such test set in the languages of ``data``; DownloadError; OutputError.
-    """
-    import sacrebleu
-
-    name, pair = str(files.test_set), "-".join(data.languages)
-    hint = "list the sets of this pair: ptenmt evaluate --test-set list"
-    if name not in sacrebleu.DATASETS:
-        nearest = did_you_mean(name, [*list_test_sets(data), *sacrebleu.DATASETS], cutoff=0)
-        raise ConfigError(f"sacreBLEU has no test set {name}{nearest}", hint)
-    dataset = sacrebleu.DATASETS[name]
-    if pair not in dataset.langpairs:
-        raise ConfigError(f"test set {name} is not in {pair}, only in {', '.join(dataset.langpairs)}", hint)
-    logging.getLogger("sacrebleu").addHandler(logging.NullHandler())  # the error says the same
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # tarfile's, about filters
-            source = Path(dataset.get_source_file(pair))
-            references = list(map(Path, dataset.get_reference_files(pair)))
-    except _BROKEN as error:
-        # sacreBLEU would take the rest of a broken download for a whole one.
-        shutil.rmtree(Path(sacrebleu.SACREBLEU_DIR) / name / "raw", ignore_errors=True)
-        if isinstance(error, OSError) and error.filename and not isinstance(error, URLError):
-            raise OutputError(
-                f"cannot write {error.filename}: {error.strerror}",
-                "set $SACREBLEU to a folder that can be written",
-            ) from error
-        reason = "wrong checksum" if isinstance(error, SystemExit) else str(error)
-        raise DownloadError(
-            f"cannot fetch test set {name} from {' '.join(dataset.data or [])}: {reason}",
-            f"check the network, or copy {Path(sacrebleu.SACREBLEU_DIR) / name} from a machine that has it",
-        ) from error
-    return replace(files, source=source, references=references)

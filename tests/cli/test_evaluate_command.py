@@ -161,11 +161,3 @@ def test_finished_hypotheses_need_no_run_and_no_tensorflow(empty: Path) -> None:
     assert title == "h: 1 pair of r"
     assert "tensorflow" not in loaded
     assert "keras" not in loaded
-
-
-def test_published_test_sets_are_listed(ptenmt, empty: Path) -> None:  # noqa: ARG001 — no run here
-    answer = ptenmt("evaluate", "--test-set", "list")
-    assert answer.lines[0] == "published test sets of pt-en"
-    assert any(line.startswith("mtedx/test") for line in answer.lines)
-    answer = ptenmt("evaluate", "--test-set", "x", "--source", "y", code=1)
-    assert "--test-set and --source cannot be used together" in answer.stderr
