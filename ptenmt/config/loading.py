@@ -25,6 +25,7 @@ _REMOVED = {
     "data.short_windows",
     "tokenizer.sha256",
     "decoding.coverage_penalty",
+    "training.tensorboard",
 }
 """Options of older versions, which configs and runs may still name; they are without effect."""
 

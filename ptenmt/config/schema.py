@@ -527,8 +527,6 @@ class TrainingConfig(Section, name="training"):
     """Use only TensorFlow operations whose results are bitwise reproducible; slower."""
     log_every_steps: int = _resumable(50, least=1)
     """Write a point of the training curves into ``history.jsonl`` every N steps."""
-    tensorboard: bool = _resumable(False)
-    """Write curves, scores and sample translations for TensorBoard, into the run's ``tensorboard/``."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -21,7 +21,6 @@ load_tensorflow()  # before the next modules import it
 from ptenmt.training.distributed import Workers, find_cluster, prepare  # noqa: E402
 from ptenmt.training.events import CurvePoint, Event, StepDone, Stopped, TrainingStarted, Validated, Warned  # noqa: E402
 from ptenmt.training.preparation import TrainingInputs  # noqa: E402
-from ptenmt.training.tensorboard import TensorBoard  # noqa: E402
 from ptenmt.training.trainer import Trainer  # noqa: E402
 
 SHARED_FOLDER_SECONDS = 60.0
@@ -138,7 +137,6 @@ def _train(
     workers.gather(None)
     validator = task.validator(model, workers)
     trainer = Trainer(config, run, model, plan, validator, workers, validates_start=inputs.starts_warm)
-    board = TensorBoard(run) if config.training.tensorboard and workers.is_chief else None
     event: Event | None = None
     for event in trainer.fit():
         if isinstance(event, TrainingStarted) and not event.is_over:
@@ -149,8 +147,6 @@ def _train(
             stop.on_stop(trainer.stop)
         elif isinstance(event, Validated) and event.is_best and workers.is_chief:
             cache_translator(config, run, task.tokenizers, inputs.warn)
-        if board is not None:
-            board.add(event)
         inputs.on_event(event)
     is_stopped = isinstance(event, Stopped)
     if is_stopped:  # a signal to one worker stops all
