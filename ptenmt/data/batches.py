@@ -14,6 +14,7 @@ import numpy as np
 from ptenmt.config import BatchConfig, DataConfig, TokenizerConfig
 from ptenmt.data.augmentation import NoisyTexts, draw_noises, noisy_pair, tokenizer_symbols
 from ptenmt.data.mixing import Mixture, SourceRows
+from ptenmt.data.quantities import name_groups
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.store import CorpusCache, Packed, Ragged, RaggedIds, TextPairs, packed_ids, ragged_writer
 from ptenmt.processes import parallel_map
@@ -344,6 +345,8 @@ class AugmentedPairs:
         self._tokenizers = (tokenizers.source, tokenizers.target)
         self._sampling = sampling
         self._data, self._augment = data, data.augment
+        if data.augment.name_list is not None and data.augment.names:
+            name_groups(Path(data.augment.name_list))  # a missing list is known before the training
         self._swapped_data = replace(data, reverse=not data.reverse)
         self._max_positions = max_positions
         self._ends = np.cumsum(texts.sizes, dtype=np.int64)

@@ -233,7 +233,7 @@ def notation(language: str) -> Notation:
 
 def replace_names(source: str, target: str, random: Random, data: DataConfig) -> SentencePair:
     """Put another name of ``data.augment.name_list`` in place of one that both sides have once."""
-    groups = _name_groups(Path(data.augment.name_list or ""))
+    groups = name_groups(Path(data.augment.name_list or ""))
     words = [Counter(re.findall(r"[^\W\d_]+", text)) for text in (source, target)]
     shared = [word for word in words[0] if word in groups and words[0][word] == words[1][word] == 1]
     if not shared:
@@ -245,7 +245,7 @@ def replace_names(source: str, target: str, random: Random, data: DataConfig) ->
 
 
 @cache
-def _name_groups(file: Path) -> dict[str, list[str]]:
+def name_groups(file: Path) -> dict[str, list[str]]:
     """The names that may take the place of each name: those of its group; a blank line ends a group."""
     groups: list[list[str]] = [[]]
     for line in read_lines(file):

@@ -8,7 +8,8 @@ import pytest
 
 from ptenmt.config import AugmentConfig, CorpusFile, DataConfig
 from ptenmt.data.augmentation import draw_noises, noisy_pair
-from ptenmt.data.quantities import notation, redraw_quantities
+from ptenmt.data.quantities import name_groups, notation, redraw_quantities
+from ptenmt.errors import DataError
 
 # ruff: noqa: E501
 Pair = tuple[str, str]
@@ -94,3 +95,8 @@ def test_a_noise_that_is_not_used_leaves_the_draws_of_others() -> None:
     draw_noises(old, unused)
     draw_noises(new, used)
     assert unused.random() != used.random()
+
+
+def test_a_missing_list_of_names_is_known_before_the_training(tmp_path: Path):
+    with pytest.raises(DataError, match=r"cannot read .*names\.txt: No such file"):
+        name_groups(tmp_path / "names.txt")
