@@ -15,6 +15,7 @@ Writes into FOLDER
 - mono.pt.gz and mono.en.gz, everyday sentences, and prose.pt.gz and prose.en.gz: plain text to translate, in
   random order, without those sentences;
 - names.txt: names of people and towns, which may replace each other;
+- quantities.tsv.gz: the grammar's pairs (quantities.py), without the sources of the acceptance sets, too;
 - vocabulary.tsv.gz: lines of both side by side, which are no translations of each other, for the tokenizer.
 """
 
@@ -24,15 +25,17 @@ import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
-from quantities import Grammar
+from quantities import Grammar, Writer
 
 from ptenmt.data.filters import bare_text
 from ptenmt.data.text import detokenize_tokens
 
 NUM_TEST_PAIRS = 1000
 NUM_VOCABULARY_PAIRS = 85_000
+NUM_QUANTITIES = 240_000
 MIN_WORDS, MAX_WORDS = 2, 40
 """Length of the plain text's lines."""
 
@@ -333,7 +336,12 @@ def main() -> None:
         "everyday": everyday,
         "rare-nouns": rare_nouns,
     }
-    held_out = HeldOut(tables)
+    acceptance = [
+        (line.split("\t")[0],)
+        for file in (root / "benchmarks").glob("acceptance_*.tsv")
+        for line in file.read_text(encoding="utf-8").splitlines()
+    ]
+    held_out = HeldOut({**tables, "acceptance": acceptance})
     for name, rows in tables.items():
         write_rows(folder / f"{name}.tsv", rows)
     for kind, names in (("pt-en", PAIRS), ("related", RELATED)):
@@ -353,6 +361,8 @@ def main() -> None:
     write_rows(folder / "dictionary.tsv.gz", words)
     write_rows(folder / "words.tsv.gz", with_parts_of_speech(corpora / "dictionary", words))
     write_rows(folder / "names.txt", name_groups())
+    pairs = islice(Writer(Grammar(), seed=1).pairs(), NUM_QUANTITIES)
+    write_rows(folder / "quantities.tsv.gz", held_out.without(pair[1:] for pair in pairs))
     beside = zip(plain["pt"][:NUM_VOCABULARY_PAIRS], plain["en"], strict=False)
     write_rows(folder / "vocabulary.tsv.gz", [(pt[0], en[0]) for pt, en in beside])
 

@@ -2,10 +2,9 @@
 # Trains the next starter model: sh tools/train_starter.sh FOLDER, after tools/starter_data.py CORPORA FOLDER.
 #
 # The bundled one translates Portuguese plain text forward, and sentences with rare words with a dictionary as glossary;
-# a run of the reverse direction, from its weights, translates English plain text back in the same two ways; a grammar
-# writes pairs with quantities; and the new model learns from all of it: from the bundled weights, in a wider model with
-# another vocabulary (tools/starter_widen.py). A step whose result is in FOLDER is left out, and a step that was
-# interrupted goes on: after anything that stops it, the same command continues.
+# a run of the reverse direction, from its weights, translates English plain text back in the same two ways; and the
+# bundled weights learn from all of it. A step whose result is in FOLDER is left out, and a step that was interrupted
+# goes on: after anything that stops it, the same command continues.
 
 set -eu
 tools=$(cd "$(dirname "$0")" && pwd)
@@ -45,25 +44,17 @@ rare_words() { # the file; --forward or --reverse and the run
     [ -e "$1" ] || python "$tools/starter_rare_words.py" . "$2" "$3"
 }
 
-[ -e quantities.tsv.gz ] || python "$tools/quantities.py" 120000 quantities.tsv.gz
-
 translate starter prose.pt.gz 100000 ft-prose-all.tsv.gz 4
-translate starter mono.pt.gz 240000 ft-mono-all.tsv.gz 1
+translate starter mono.pt.gz 120000 ft-mono-all.tsv.gz 4
 best ft-prose-all.tsv.gz ft-prose.tsv.gz swap
 best ft-mono-all.tsv.gz ft-mono.tsv.gz swap
 rare_words rare-ft.tsv.gz --forward starter
 
 train reverse "$tools/starter_reverse.yaml" --init-from starter
-translate reverse prose.en.gz 130000 bt-prose-all.tsv.gz 1
-translate reverse mono.en.gz 140000 bt-mono-all.tsv.gz 1
+translate reverse prose.en.gz 150000 bt-prose-all.tsv.gz 1
+translate reverse mono.en.gz 220000 bt-mono-all.tsv.gz 1
 best bt-prose-all.tsv.gz bt-prose.tsv.gz
 best bt-mono-all.tsv.gz bt-mono.tsv.gz
 rare_words rare-bt.tsv.gz --reverse reverse
 
-if [ ! -e wide.done ]; then # one step, for the tokenizer; then the bundled weights
-    ptenmt train --run wide --config "$tools/../configs/good.yaml" --set training.max_steps=1 \
-        --set training.learning_rate=1.0e-9 --set validation.every_steps=1
-    python "$tools/starter_widen.py" starter wide
-    touch wide.done
-fi
-train good "$tools/../configs/good.yaml" --init-from wide
+train good "$tools/../configs/good.yaml" --init-from starter

@@ -23,11 +23,15 @@ CASES = ("upper_case", "title_case", "lower_case")
 """At most one of them changes a pair."""
 SYMBOLS = tuple("😀😂😊😉😍😘😎😢😭😡🤔🙄👍👎👏🙏💪🎉🔥✨❤★☺♪✓✗→•§©®™")
 """Emoji and other symbols that stand in every language; ``symbols`` puts them into both sides."""
+QUOTATION_MARKS = ("«»", "“”", '""', "‘’", "„“", "()", "[]", "**")
+"""What ``symbols`` encloses a part of both sides in, or all of them."""
 
 _MEASURED_PAIRS = 2_000
 _INSERTED_SHARE = 0.2
 _ENCLOSING_SHARE = 0.3
-_NAME_OR_MARK = re.compile(r"\d+|[A-ZÀ-Þ]\w+|\w{5,}|[,;:]")
+_QUOTED_SHARE = 0.7
+_QUOTATION_MARK = re.compile(rf"[{re.escape(''.join(QUOTATION_MARKS))}]")
+_NAME_OR_MARK = re.compile(r"\d+(?:[.,:]\d+)*|[A-ZÀ-Þ]\w+|\w{5,}|[,;:]")
 _TYPO_SHARE = 0.1
 _NO_ACCENTS_SHARE = 0.2
 _WORD = re.compile(rf"[^\W\d_{''.join(PLACEHOLDERS)}]{{3,}}")
@@ -77,7 +81,14 @@ def capitalized(text: str) -> str:
 
 
 def add_symbols(source: str, target: str, random: Random) -> SentencePair:
-    """Put one to three of ``SYMBOLS`` at the end of both sides, or, more rarely, at the beginning."""
+    """Put one to three of ``SYMBOLS`` at the end of both sides, or, more rarely, at the beginning.
+
+    In other pairs, what stands between two aligned gaps gets quotation marks, brackets or asterisks.
+    """
+    if random.random() < _QUOTED_SHARE and not _QUOTATION_MARK.search(source + target):
+        (source, sources), (target, targets) = mask(source), mask(target)
+        source, target = _with_enclosed_part(source, target, random.choice(QUOTATION_MARKS), random)
+        return unmask(source, sources), unmask(target, targets)
     symbols = "".join(random.choices(SYMBOLS, k=random.choice((1, 1, 2, 3))))
     if random.random() < 0.25:
         return f"{symbols} {source}", f"{symbols} {target}"
@@ -98,13 +109,9 @@ def add_placeholders(source: str, target: str, random: Random) -> SentencePair:
         return masked
     if " " not in source or " " not in target:  # such as Chinese
         return masked
+    if random.random() < _ENCLOSING_SHARE:
+        return _with_enclosed_part(source, target, signs, random)
     gaps = _aligned_gaps(source, target)
-    if len(gaps) > 1 and random.random() < _ENCLOSING_SHARE:
-        begin, end = sorted(random.sample(gaps, 2))
-        if source[begin[0] : end[0]].strip() and target[begin[1] : end[1]].strip():
-            source = _enclosed(source, begin[0], end[0], signs)
-            target = _enclosed(target, begin[1], end[1], signs)
-        return source, target
     chosen = sorted(random.sample(gaps, min(len(gaps), random.choice((1, 1, 2, 3)))))
     for sign, (in_source, in_target) in reversed([*zip(signs, chosen, strict=False)]):
         source, target = _with_word(source, in_source, sign), _with_word(target, in_target, sign)
@@ -130,6 +137,15 @@ def _aligned_gaps(source: str, target: str) -> list[tuple[int, int]]:
     return list(dict.fromkeys(gaps))
 
 
+def _with_enclosed_part(source: str, target: str, signs: Sequence[str], random: Random) -> SentencePair:
+    """Enclose what stands between two aligned gaps in the first two signs."""
+    gaps = _aligned_gaps(source, target)
+    begin, end = sorted(random.sample(gaps, 2)) if len(gaps) > 1 else (gaps[0], gaps[0])
+    if not (source[begin[0] : end[0]].strip(" ,;:") and target[begin[1] : end[1]].strip(" ,;:")):
+        return source, target
+    return _enclosed(source, begin[0], end[0], signs), _enclosed(target, begin[1], end[1], signs)
+
+
 def _with_word(text: str, place: int, word: str) -> str:
     """Insert a word into a text, with the spaces that it needs."""
     before, after = text[:place].rstrip(), text[place:].lstrip()
@@ -138,8 +154,8 @@ def _with_word(text: str, place: int, word: str) -> str:
 
 
 def _enclosed(text: str, begin: int, end: int, signs: Sequence[str]) -> str:
-    """Put the first two signs around a part of a text, without the white space around it."""
-    inner = text[begin:end].strip()
+    """Put the first two signs around a part of a text, without the white space and commas around it."""
+    inner = text[begin:end].strip(" ,;:")
     begin = text.index(inner, begin)
     return f"{text[:begin]}{signs[0]}{inner}{signs[1]}{text[begin + len(inner) :]}"
 

@@ -39,7 +39,7 @@ def add_noises(names: list[str], pair: tuple[str, str], random: Random) -> tuple
         ("lower_case", ("olá, vê disse-me: https://a.pt/B às 10:30!", "hello, see it's told: https://a.pt/B at 10:30!")),
         ("drop_end_punctuation", (PAIR[0][:-1], PAIR[1][:-1])),
         ("placeholders", ("Olá, vê disse-me: ❸ às 10:30!", "Hello, see it's told: ❸ at 10:30!")),
-        ("symbols", (f"{PAIR[0]} 🔥", f"{PAIR[1]} 🔥")),
+        ("symbols", ("“Olá”, vê disse-me: https://a.pt/B às 10:30!", "“Hello”, see it's told: https://a.pt/B at 10:30!")),
     ],
 )  # fmt: skip
 def test_each_noise_reads_like_this(name: str, expected: tuple[str, str]) -> None:
