@@ -8,7 +8,7 @@ Args:
     glossary: Terms and their translations, a pair a line, separated by a tab; equal: not translated.
     input_file: Translate this file, plain or .gz.
     output_file: Write the translations to this file, complete or not at all; -: standard output.
-    output_folder: Translate documents (.txt, .html, .md, .docx, .odt, .pptx, .epub, .srt, .vtt, .po, .xliff,
+    output_folder: Translate documents (.txt, .html, .md, .docx, .odt, .pptx, .epub, .srt, .vtt, .po,
         .json, .yaml) into this folder, where they keep their names and layout.
     shard: Translate only the K-th of N parts of the input, such as 3/16, on one of N machines; their outputs,
         joined in order, are that of the whole. A part is a multiple of 2,048 lines, fewer if long.
@@ -49,7 +49,7 @@ from ptenmt.translation.translator import BUFFER_SIZE, Translator, uses_keras
 _INVALID_HINT = "save the file as UTF-8, or write empty lines for such lines with --skip-invalid"
 DOCUMENTS = (
     *(".html", ".htm", ".md", ".srt", ".vtt", ".docx", ".odt", ".pptx", ".epub"),
-    *(".po", ".pot", ".xliff", ".xlf", ".json", ".yaml", ".yml"),
+    *(".po", ".pot", ".json", ".yaml", ".yml"),
 )
 """File name suffixes of documents that are no lines of text."""
 _file_option = partial(typer.Option, rich_help_panel="Files")

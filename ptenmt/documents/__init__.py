@@ -13,7 +13,7 @@ from ptenmt.data.readers import has_many_zeros
 from ptenmt.documents.html import Html
 from ptenmt.documents.markdown import markdown
 from ptenmt.documents.office import epub, office_document, open_document_text
-from ptenmt.documents.strings import Xliff, gettext_messages, json_strings, yaml_strings
+from ptenmt.documents.strings import gettext_messages, json_strings, yaml_strings
 from ptenmt.documents.text import Parsed, plain_text, subrip, web_vtt
 from ptenmt.errors import DocumentError, OnProgress
 from ptenmt.translation import Translation, Translator
@@ -33,8 +33,6 @@ _FORMATS_WITH_LANGUAGES: dict[str, Callable[..., Parsed]] = {
     ".html": Html,
     ".po": gettext_messages,
     ".pot": gettext_messages,
-    ".xliff": Xliff,
-    ".xlf": Xliff,
 }
 FORMATS = (*_TEXT_FORMATS, *_FORMATS_WITH_LANGUAGES, ".docx", ".odt", ".pptx", ".epub")
 """The file name suffixes of the formats."""

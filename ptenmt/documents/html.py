@@ -6,7 +6,6 @@ prescribes, and escapes each text that it writes: no translation can become mark
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from copy import deepcopy
 from html import escape, unescape
 from typing import Any
 
@@ -99,7 +98,7 @@ class _HtmlUnit(TreeUnit):
         """The pieces of an element, or of the unit."""
         yield from self._text_pieces(text)
         for node in nodes:
-            kind, _, key = self._roles[node].partition(" ")
+            kind = self._roles[node]
             if kind == "placeholder":
                 is_break = node.tag == "br"
                 yield Piece("break" if is_break else "placeholder", node)
@@ -109,8 +108,6 @@ class _HtmlUnit(TreeUnit):
                 yield from self._pieces(node.text, node)
                 yield Piece("close", None, node.tag)
                 self._is_after_point = self._is_after_point or not (len(node) or node.text)
-            elif kind in ("begin", "end"):
-                yield Piece("open" if kind == "begin" else "close", node, key)
             else:
                 self.boxes += [node] if kind == "box" else []
                 yield Piece("box" if node.tag in _POINTS else "point", node, node.tag)
@@ -128,16 +125,14 @@ class _HtmlUnit(TreeUnit):
             yield Piece("text", spaced)
             self._text_before, self._is_after_point = spaced, False
 
-    def _emptied(self, element: Node, is_first: bool) -> tuple[Node, Node | None]:
-        if self._roles[element].startswith(("begin", "end")):
-            return deepcopy(element), None
+    def _emptied(self, element: Node, is_first: bool) -> Node:
         if not is_first:
             attributes = {name: value for name, value in element.attrib.items() if name != "id"}
             element = element.makeelement(element.tag, attributes)
         elif self._roles[element] == "inline":
             element[:] = []
             element.text = None
-        return element, element
+        return element
 
     def _append_text(self, parent: Node, text: str) -> None:
         last = next(parent.iterchildren(reversed=True), None)  # len() counts them all

@@ -3,7 +3,6 @@
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from itertools import chain, count, groupby, islice, pairwise
 from operator import itemgetter
@@ -356,16 +355,13 @@ class TreeUnit(ABC):
         if isinstance(begin, str):
             self.append_text(begin)
         else:
-            empty, inside = self._emptied(begin, is_first)
-            self.append(empty)
-            contents = contents if inside is None else inside
+            contents = self._emptied(begin, is_first)
+            self.append(contents)
         self._opened.append(contents)
 
-    def close(self, end: Any) -> None:
+    def close(self, _end: Any) -> None:
         """End the innermost element."""
         self._opened.pop()
-        if end is not None:
-            self.append(deepcopy(end))
 
     def append(self, item: Any) -> None:
         """Append a node, or text that stands between two texts."""
@@ -385,11 +381,8 @@ class TreeUnit(ABC):
         """The pieces of an element, or of the unit; adds to ``boxes``."""
 
     @abstractmethod
-    def _emptied(self, element: Node, is_first: bool) -> tuple[Node, Node | None]:
-        """An element without its text, for the first time or again, and what gets that of the translation.
-
-        None: what is around the element.
-        """
+    def _emptied(self, element: Node, is_first: bool) -> Node:
+        """An element without its text, for the first time or again."""
 
     @abstractmethod
     def _append_text(self, parent: Node, text: str) -> None:

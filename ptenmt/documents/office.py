@@ -244,7 +244,7 @@ class _RunUnit(TreeUnit):
                     ordered[at], ordered[ends[key]] = spans[ends[key]], spans[at]
         return ordered
 
-    def _emptied(self, element: Node, is_first: bool) -> tuple[Node, Node]:
+    def _emptied(self, element: Node, is_first: bool) -> Node:
         role, default = self._roles[element], self._default.get(element)
         if role == "text":
             element = _run_like(element)
@@ -254,7 +254,7 @@ class _RunUnit(TreeUnit):
             element = element.makeelement(element.tag, dict(element.attrib))
         if default is not None:
             self._default[element] = default
-        return element, element
+        return element
 
     def _append_text(self, parent: Node, text: str) -> None:
         if parent.tag not in _RUNS:

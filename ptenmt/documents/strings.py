@@ -1,18 +1,15 @@
-"""Strings of programs, of which the values are translated and all else stays: gettext, XLIFF, JSON, YAML."""
+"""Strings of programs, of which the values are translated and all else stays: gettext, JSON, YAML."""
 
 import json
 import re
 from collections.abc import Callable, Collection, Iterator
-from copy import deepcopy
 from functools import partial
 from typing import Any
 
 import yaml
-from lxml import etree
 
 from ptenmt.data.kept_parts import without_kept_parts
-from ptenmt.documents.html import SPACE, Html
-from ptenmt.documents.inline import Node, StringText, check_tags, html_tag, tagged
+from ptenmt.documents.inline import StringText, check_tags, html_tag, tagged
 from ptenmt.documents.text import TextFile
 from ptenmt.errors import DocumentError
 
@@ -223,103 +220,3 @@ def _yaml_block(event: Any, written: str, text: str) -> str:
 
 def _num_spaces(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
-
-
-_UNITS = ("{*}trans-unit", "{*}segment")
-_INLINE = ("g", "mrk", "pc", "sub")
-"""Elements with text; the others stand for something in the original file."""
-_BEGINS, _ENDS = ("bpt", "bx", "sc"), ("ept", "ex", "ec")
-"""Elements that stand where something begins, and where it ends."""
-_LANGUAGES = (("source-language", "srcLang"), ("target-language", "trgLang"))
-"""The attributes, of version 1.2 and 2."""
-
-
-class Xliff(Html):
-    """A file in XLIFF; ``languages``, if it names others, refuse it, and the second becomes its target's."""
-
-    def __init__(self, source: str, languages: tuple[Collection[str], str] | None = None) -> None:
-        try:
-            super().__init__(source, roles=_roles)
-        except ValueError as error:  # lxml makes no elements in namespaces that it cannot parse
-            raise DocumentError(f"the file is not XLIFF: {error}") from error
-        root = self.root.find(".//{*}xliff")
-        if root is None:
-            raise DocumentError("the file is not XLIFF: it has no element xliff")
-        if languages:
-            _name_languages(root, *languages)
-
-
-def _name_languages(root: Node, sources: Collection[str], target: str) -> None:
-    """Refuse a file of other languages; one without that of its targets gets it."""
-    is_version_2 = root.get("version", "").startswith("2")
-    for node in [root] if is_version_2 else root.iter("{*}file"):
-        for names, accepted in zip(_LANGUAGES, (sources, [target]), strict=True):
-            language = node.get(names[is_version_2], "")
-            if language and language.lower().split("-")[0] not in accepted:
-                raise DocumentError(f"the file's {names[0]} is {language}, not {' or '.join(accepted)}")
-        name = _LANGUAGES[1][is_version_2]
-        node.set(name, node.get(name, target))
-
-
-def _roles(root: Node) -> dict[Node, str]:
-    """The role of each node, as of HTML: new targets are blocks."""
-    etree.strip_tags(root, etree.Comment, etree.ProcessingInstruction)
-    units = [unit for unit in root.iter(*_UNITS) if next(unit.iterancestors(*_UNITS), None) is None]
-    targets = {target for unit in units for target in _new_targets(unit)}
-    codes = _paired_codes(root)
-    roles: dict[Node, str] = {}
-    for node in root.iter():
-        name = etree.QName(node).localname
-        is_text = roles.get(node.getparent()) in ("block", "inline")
-        if node in targets or (is_text and node.get("mtype") == "seg"):
-            roles[node] = "block"
-        elif not is_text:
-            roles[node] = "untranslated"
-        elif node.get("translate") == "no" or node.get("mtype") == "protected":
-            roles[node] = "placeholder"
-        elif name in _INLINE:
-            roles[node] = "inline"
-        elif node in codes:
-            roles[node] = codes[node]
-        else:
-            roles[node] = "placeholder" if name in ("x", "ph") else "point"
-    return roles
-
-
-def _new_targets(unit: Node) -> list[Node]:
-    """The target of a unit, with the contents of its source; none if it has been translated."""
-    source, target = unit.find("{*}seg-source"), unit.find("{*}target")
-    source = unit.find("{*}source") if source is None else source
-    around = [unit, *unit.iterancestors()]
-    is_done = target is not None and "".join(target.itertext()).strip()
-    if source is None or is_done or any(node.get("translate") == "no" for node in around):
-        return []
-    if target is None:
-        target = unit.makeelement(unit.tag.replace(etree.QName(unit).localname, "target"))
-        source.addnext(target)
-        target.tail = source.tail
-    target.text = source.text
-    target[:] = [deepcopy(node) for node in source]
-    if "preserve" in [node.get(SPACE) for node in (source, *around)]:
-        target.set(SPACE, "preserve")
-    unit.attrib.pop("approved", None)
-    if etree.QName(unit).localname == "segment":
-        unit.set("state", "translated")
-    else:
-        target.set("state", "needs-review-translation")
-        target.set("state-qualifier", "mt-suggestion")
-    return [target]
-
-
-def _paired_codes(root: Node) -> dict[Node, str]:
-    """The roles of the codes that stand where something begins and where it ends, in the same element."""
-    roles: dict[Node, str] = {}
-    opened: dict[tuple[Node, str], Node] = {}
-    for code in root.iter(*(f"{{*}}{name}" for name in _BEGINS + _ENDS)):
-        key = code.get("startRef") or code.get("rid") or code.get("id", "")
-        place = code.getparent(), key
-        if etree.QName(code).localname in _BEGINS:
-            opened[place] = code
-        elif place in opened:
-            roles |= {opened.pop(place): f"begin {key}", code: f"end {key}"}
-    return roles

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from document_texts import packed, read, upper_case
 from lxml import etree
-from test_formats import JSON, KEPT_IN_MARKDOWN, MARKDOWN, PO, VTT, XLIFF, YAML
+from test_formats import JSON, KEPT_IN_MARKDOWN, MARKDOWN, PO, VTT, YAML
 from test_text_files import SRT
 from test_word import DOCUMENT, FILES, NOTE, SUPERSCRIPT, field, link, run
 from test_zipped import EPUB, ODT
@@ -93,7 +93,6 @@ MAKERS: dict[str, Callable[[random.Random], bytes]] = {
     ".md": lambda chance: _damaged((KEPT_IN_MARKDOWN + MARKDOWN).encode(), chance),
     ".vtt": lambda chance: _damaged(VTT.encode(), chance),
     ".po": lambda chance: _damaged(PO.encode(), chance),
-    ".xliff": lambda chance: _damaged(XLIFF.encode(), chance),
     ".json": lambda chance: _damaged(JSON.encode(), chance),
     ".yaml": lambda chance: _damaged(YAML.encode(), chance),
 }

@@ -1,4 +1,4 @@
-"""Markdown, WebVTT, gettext, XLIFF, JSON and YAML: text changes, every other byte stays."""
+"""Markdown, WebVTT, gettext, JSON and YAML: text changes, every other byte stays."""
 
 import contextlib
 import itertools
@@ -8,7 +8,6 @@ import time
 import pytest
 import yaml
 from document_texts import raised, read, texts_of, upper_case as upper_case_bytes
-from lxml import etree
 
 from ptenmt.errors import DocumentError
 
@@ -510,77 +509,6 @@ def test_every_text_can_stand_in_yaml(written: str) -> None:
         assert value == text, source
 
 
-XLIFF = """<?xml version="1.0" encoding="UTF-8"?>
-<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2" version="1.2">
-  <file source-language="pt-PT" original="a.html">
-    <header><note>uma nota</note></header>
-    <body>
-      <trans-unit id="1" approved="yes">
-<source>o <g id="1">gato</g> bebe <x id="2"/> e <ph id="3">%s</ph>.</source></trans-unit>
-      <trans-unit id="2"><source>guardar</source><target state="final">save</target></trans-unit>
-      <trans-unit id="3" translate="no"><source>segredo</source></trans-unit>
-      <trans-unit id="4">
-<source>em <bpt id="1">&lt;b&gt;</bpt>tudo<ept id="1">&lt;/b&gt;</ept></source><target/></trans-unit>
-      <trans-unit id="5"><source>um. dois.</source><seg-source><mrk mtype="seg" mid="0">um.</mrk>
- <mrk mtype="seg" mid="1">dois.</mrk></seg-source></trans-unit>
-      <trans-unit id="6" xml:space="preserve"><source>um
-<g id="1">dois
-três</g></source></trans-unit>
-    </body>
-  </file>
-</xliff>
-"""
-TARGETS = {
-    "1": 'O <g id="1">GATO</g> BEBE <x id="2"/> E <ph id="3">%s</ph>.',
-    "2": "save",
-    "4": 'EM <bpt id="1">&lt;b&gt;</bpt>TUDO<ept id="1">&lt;/b&gt;</ept>',
-    "5": '<mrk mtype="seg" mid="0">UM.</mrk>\n <mrk mtype="seg" mid="1">DOIS.</mrk>',
-    "6": 'UM\n<g id="1">DOIS\nTRÊS</g>',
-}
-XLIFF_2 = """<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" version="2.0" srcLang="pt">
-<file id="f"><unit id="u"><segment id="1">
-<source>o <pc id="1">gato</pc> <ph id="2"/> <sc id="3"/>bebe<ec startRef="3"/></source></segment>
-<ignorable><source> </source></ignorable>
-<segment id="2" state="final"><source>um</source><target>one</target></segment>
-</unit></file></xliff>
-"""
-
-
-def targets(written: str, tag: str) -> dict[str, str]:
-    units = etree.fromstring(written.encode()).iter(f"{{*}}{tag}")
-    found = {unit.get("id"): unit.find("{*}target") for unit in units}
-    return {
-        name: etree.tostring(target, encoding="unicode").partition(">")[2].rpartition("</")[0]
-        for name, target in found.items()
-        if target is not None
-    }
-
-
-def test_of_xliff_targets_that_are_empty_are_filled() -> None:
-    written = upper_case("a.xliff", XLIFF)
-    assert targets(written, "trans-unit") == TARGETS
-    assert 'target-language="en"' in written
-    assert "approved" not in written, "no person has approved a machine's translation"
-    assert written.count('state-qualifier="mt-suggestion"') == 4
-    for unchanged in (
-        "<note>uma nota</note>",
-        "<source>segredo</source>",
-        '<target state="final">save</target>',
-    ):
-        assert unchanged in written
-    assert texts_of("a.xlf", written) == []
-
-
-def test_of_xliff_2_targets_that_are_empty_are_filled() -> None:
-    written = upper_case("a.xlf", XLIFF_2)
-    assert targets(written, "segment") == {
-        "1": 'O <pc id="1">GATO</pc> <ph id="2"/> <sc id="3"/>BEBE<ec startRef="3"/>',
-        "2": "one",
-    }
-    assert 'trgLang="en"' in written
-    assert written.count('state="translated"') == 1
-
-
 @pytest.mark.parametrize(
     ("name", "source", "message"),
     [
@@ -600,15 +528,6 @@ def test_of_xliff_2_targets_that_are_empty_are_filled() -> None:
         ("a.md", "*" * 50_001, "50,001 tags; 50,000 are allowed"),
         ("a.vtt", "WEBVTT\n" + "<" * 50_001, "50,001 tags"),
         ("a.json", f'["{"<" * 50_001}"]', "50,001 tags"),
-        ("a.xlf", "<html/>", "no element xliff"),
-        ("a.xlf", "<xliff>", "not well-formed"),
-        ("a.xlf", XLIFF.replace("pt-PT", "de"), "source-language is de, not pt"),
-        (
-            "a.xlf",
-            XLIFF_2.replace('srcLang="pt"', 'srcLang="pt" trgLang="de"'),
-            "target-language is de, not en",
-        ),
-        ("a.xlf", f'<!DOCTYPE a [<!ENTITY b "{"c" * 99}">]>{XLIFF_2}', "not well-formed"),
     ],
 )
 def test_what_cannot_be_read_is_said_in_one_line(name: str, source: str, message: str) -> None:

@@ -109,7 +109,7 @@ const PORTUGUESE_ANSWERS = [
   [/^the document is larger than (\S+) bytes$/, "o documento tem mais de $1 bytes"],
   [/^(?:the|an) .*(?:larger than|more than|too large|too deeply|attributes|tags; ).*/, "o documento é grande demais"],
   [/^the document cannot be read.*/, "o documento não pode ser lido"],
-  [/^the file is not (JSON|YAML|XLIFF).*/, "o ficheiro não é $1 válido"],
+  [/^the file is not (JSON|YAML).*/, "o ficheiro não é $1 válido"],
   [/^the file is not (\S+): byte .*/, "o ficheiro não está em $1"],
   [/^(\S+) requests a minute are allowed$/, "são permitidos $1 pedidos por minuto"],
   [/^(\S+) characters a day are allowed$/, "são permitidos $1 caracteres por dia"],
