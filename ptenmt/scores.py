@@ -174,35 +174,20 @@ class Scorer:
         return scores, None if is_same else results[official_name][-1].p_value
 
 
-def mean_scores(
-    name: str, signature: Mapping[str, str], systems: Sequence[Sequence[float]]
-) -> tuple[list[Score], float | None]:
-    """Mean scores of one system or two from those of their sentences; and the p-value of the second.
-
-    The resamples and the test are those of sacreBLEU's paired bootstrap.
-    """
+def mean_score(name: str, signature: Mapping[str, str], values: Sequence[float]) -> Score:
+    """The mean of the scores of sentences; the resamples are those of sacreBLEU's bootstrap."""
     import numpy as np
     from sacrebleu.significance import estimate_ci
 
-    values = np.array(systems, np.float64)  # [systems, sentences]
-    num_sentences = values.shape[1]
+    of_sentences = np.array(values, np.float64)
+    num_sentences = len(of_sentences)
     num_resamples = _num_resamples(num_sentences)
     rows = np.random.default_rng(_SEED).choice(num_sentences, (num_resamples, num_sentences))
-    means = values[:, rows].mean(axis=2)  # [systems, resamples]
+    mean, margin = map(float, estimate_ci(of_sentences[rows].mean(axis=1)))
     parts = {"nrefs": 1, "bs": num_resamples, "seed": _SEED, **signature}
     shown = "|".join(f"{key}:{value}" for key, value in parts.items())
-    scores = []
-    for of_system, resampled in zip(values, means, strict=True):
-        mean, margin = map(float, estimate_ci(resampled))
-        value = float(of_system.mean())
-        scores.append(
-            Score(name=name, text="detokenized", value=value, mean=mean, margin=margin, signature=shown)
-        )
-    if (values[0] == values[-1]).all():
-        return scores, None
-    differences = np.abs(means[1] - means[0])
-    num_larger = int((differences - differences.mean() > abs(scores[1].value - scores[0].value)).sum())
-    return scores, (num_larger + 1) / (num_resamples + 1)
+    value = float(of_sentences.mean())
+    return Score(name=name, text="detokenized", value=value, mean=mean, margin=margin, signature=shown)
 
 
 def _num_resamples(num_values: int) -> int:

@@ -31,8 +31,6 @@ class EvaluatedSentence:
     hypothesis: str
     score: float
     """chrF2++ of this sentence alone, 0 to 100."""
-    baseline: str | None = None
-    baseline_score: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,8 +1,7 @@
-"""Evaluate a run, or finished translations: scores, comparison with a baseline, error analysis."""
+"""Evaluate a run, or finished translations: scores, error analysis."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,7 +27,7 @@ from ptenmt.evaluation.test_sets import (
 )
 from ptenmt.runs import Run, check_task, find_run
 from ptenmt.runs.history import perplexity
-from ptenmt.scores import Difference, MetricName, Score, Scorer, TextForm
+from ptenmt.scores import MetricName, Score, Scorer
 
 SENTENCE_METRIC: MetricName = "chrF2++"
 LENGTH_METRICS: tuple[MetricName, ...] = ("BLEU", "chrF2++")
@@ -58,10 +57,6 @@ class Evaluation:
     """Sources and references that were truncated to the model's positions for loss and accuracy."""
     scores: list[Score]
     """BLEU, chrF2++ and TER, detokenized; then, where the corpus is tokenized, of its tokens."""
-    baseline: str | None
-    """The run or file that the scores are compared with."""
-    differences: list[Difference]
-    """Each score beside the baseline's; empty without a baseline."""
     search: SearchFacts | None = None
     """None: the hypotheses were given."""
     error_analysis: ErrorAnalysis
@@ -70,7 +65,6 @@ class Evaluation:
     sentences: list[EvaluatedSentence]
     test_set: TestSet
     output: Hypotheses
-    baseline_output: Hypotheses | None = None
 
     @property
     def num_pairs(self) -> int:
@@ -108,8 +102,6 @@ class Evaluation:
             "accuracy": self.accuracy,
             "num_truncated": self.num_truncated,
             "scores": [score.facts() for score in self.scores],
-            "baseline": self.baseline,
-            "differences": [difference.facts() for difference in self.differences],
             "search": None if self.search is None else asdict(self.search),
             "sentences_per_second": self.sentences_per_second,
             "error_analysis": asdict(self.error_analysis),
@@ -121,16 +113,13 @@ class Evaluation:
 
         They are ``source.txt`` and, for each form, such as ``detokenized``: ``detokenized.hypotheses.txt``,
         ``detokenized.reference.txt`` and, if there are more references, ``detokenized.reference2.txt`` and so
-        on; with a baseline, ``detokenized.baseline.txt``. The folder is created if it is missing; other files
-        in it stay. Raises OutputError.
+        on. The folder is created if it is missing; other files in it stay. Raises OutputError.
         """
         columns: dict[str, Sequence[str | None]] = {}
         if self.test_set.sources is not None:
             columns["source"] = self.test_set.sources
         for form, of_form in self.test_set.references_by_form.items():
             columns[f"{form}.hypotheses"] = self.output.in_form(form)
-            if self.baseline_output is not None:
-                columns[f"{form}.baseline"] = self.baseline_output.in_form(form)
             for number, references in enumerate(of_form, start=1):
                 columns[f"{form}.reference{number if number > 1 else ''}"] = references
         make_folder(folder)
@@ -184,25 +173,15 @@ class EvaluationRequest:
             return f"{self.split} pairs"
         return f"pairs of {self.files.references[0]}"
 
-    def load(self, run: Run | None = None) -> System:
-        """Load a run, by default the requested one; RunError without one, ConfigError without sources."""
-        run = run or self.run
-        if run is None:
-            raise RunError("no run is given, and finished translations need none", "name one with --run")
+    def load(self) -> System:
+        """Load the requested run; ConfigError without sources."""
+        run = self.run
+        assert run is not None, "finished translations are read"
         if self.test_set.sources is None:
             raise ConfigError(
                 f"{run.name} cannot translate: only references are given", "add the sources: --source FILE"
             )
         return System.load(run, self.options)
-
-    def load_baseline(self, baseline: str | Path) -> System | Hypotheses:
-        """Read a file of translations, or else load the run of that name."""
-        if Path(baseline).is_file():
-            return self.read_hypotheses(baseline)
-        try:
-            return self.load(find_run(baseline))
-        except RunError as error:
-            raise RunError(f"{error.message}, and no file {baseline}", error.hint) from error
 
     def read_hypotheses(self, file: str | Path) -> Hypotheses:
         """Read finished translations of the test set."""
@@ -233,7 +212,6 @@ def evaluate(
     split: HeldOutSplit = "test",
     *,
     files: EvaluationFiles | None = None,
-    baseline: str | Path | None = None,
     load: LoadOptions | None = None,
     with_robustness: bool = False,
     with_calibration: bool = False,
@@ -247,8 +225,7 @@ def evaluate(
             needed where hypotheses and references are files.
         split: Which of the run's own pairs to score, if no references are given.
         files: Files to translate or to score instead.
-        baseline: A run, or a file of translations, to compare with.
-        load: How to load the run, and the baseline if it is one.
+        load: How to load the run.
         with_robustness: Also translate the sources under each noise of ``data.augment``, which takes nine
             times as long.
         with_calibration: Fit the confidences of translations on the run's validation pairs first, or on
@@ -267,11 +244,10 @@ def evaluate(
     files, load = files or EvaluationFiles(), load or LoadOptions()
     if files.hypotheses is not None:
         needing = {"--robustness": with_robustness, "--calibrate": with_calibration}
-        _check_hypotheses_alone(load, baseline, needing)
+        _check_hypotheses_alone(load, needing)
     request = EvaluationRequest.prepare(run, split, files, load)
     test_set = request.test_set
     metric = None if comet is None else Comet(comet, test_set)
-    other = None if baseline is None else request.load_baseline(baseline)
     found: dict[str, Any] = {}
     if files.hypotheses is not None:
         output = request.read_hypotheses(files.hypotheses)
@@ -289,12 +265,15 @@ def evaluate(
         output, found["search"] = system.translate(test_set, on_progress)
         if with_robustness:
             found["robustness"] = score_robustness(system, test_set, on_progress)
-    if isinstance(other, System):
-        other, _ = other.translate(test_set, on_progress)
     on_progress("scoring", 0, 1)
-    scorers = {form: Scorer(form, references) for form, references in test_set.references_by_form.items()}
-    scores, differences = _scores(scorers, metric, output, other)
-    sentences = _sentences(test_set, output, other)
+    scores = [
+        score
+        for form, references in test_set.references_by_form.items()
+        for score in Scorer(form, references).scores(output.in_form(form))
+    ]
+    if metric is not None:
+        scores.append(metric.score(output.texts))
+    sentences = _sentences(test_set, output)
     scorer = Scorer("detokenized", test_set.references, LENGTH_METRICS)
     return Evaluation(
         name=request.name,
@@ -303,50 +282,28 @@ def evaluate(
         pairs_name=request.pairs_name,
         files=request.files.names,
         scores=scores,
-        baseline=None if baseline is None else str(baseline),
-        differences=differences,
         error_analysis=analyse_errors(sentences, scorer, output.texts),
         sentences=sentences,
         test_set=test_set,
         output=output,
-        baseline_output=other,
         **found,
     )
 
 
-def _check_hypotheses_alone(load: LoadOptions, baseline: str | Path | None, given: dict[str, bool]) -> None:
+def _check_hypotheses_alone(load: LoadOptions, given: dict[str, bool]) -> None:
     """Refuse options that have no effect on finished translations."""
-    if baseline is None or Path(baseline).is_file():  # no run is loaded
-        given |= {
-            "--checkpoint": load.checkpoint != "best",
-            "--engine": load.engine != "auto",
-            "decoding options": bool(load.overrides),
-        }
+    given |= {
+        "--checkpoint": load.checkpoint != "best",
+        "--engine": load.engine != "auto",
+        "decoding options": bool(load.overrides),
+    }
     if names := " or ".join(name for name, is_given in given.items() if is_given):
         raise ConfigError(f"{names} cannot be used with finished translations: nothing is translated")
 
 
-def _scores(
-    scorers: dict[TextForm, Scorer], comet: Comet | None, output: Hypotheses, baseline: Hypotheses | None
-) -> tuple[list[Score], list[Difference]]:
-    """All scores, and beside those of the baseline's output, if there is one."""
-    if baseline is None:
-        scores = list(chain(*(scorer.scores(output.in_form(form)) for form, scorer in scorers.items())))
-        return (scores if comet is None else [*scores, comet.score(output.texts)]), []
-    differences = [
-        difference
-        for form, scorer in scorers.items()
-        for difference in scorer.differences(output.in_form(form), baseline.in_form(form))
-    ]
-    if comet is not None:
-        differences.append(comet.difference(output.texts, baseline.texts))
-    return [difference.score for difference in differences], differences
-
-
-def _sentences(test_set: TestSet, output: Hypotheses, baseline: Hypotheses | None) -> list[EvaluatedSentence]:
+def _sentences(test_set: TestSet, output: Hypotheses) -> list[EvaluatedSentence]:
     scorer = Scorer("detokenized", test_set.references, (SENTENCE_METRIC,))
     scores = scorer.sentence_values(output.texts, SENTENCE_METRIC)
-    baseline_scores = None if baseline is None else scorer.sentence_values(baseline.texts, SENTENCE_METRIC)
     return [
         EvaluatedSentence(
             row=row + 1,
@@ -354,8 +311,6 @@ def _sentences(test_set: TestSet, output: Hypotheses, baseline: Hypotheses | Non
             references=test_set.references_of(row),
             hypothesis=text,
             score=scores[row],
-            baseline=None if baseline is None else baseline.texts[row],
-            baseline_score=None if baseline_scores is None else baseline_scores[row],
         )
         for row, text in enumerate(output.texts)
     ]

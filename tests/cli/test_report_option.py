@@ -9,11 +9,10 @@ from ptenmt.errors import OutputError
 
 @pytest.fixture
 def scored(empty: Path) -> list[str]:
-    """Arguments to score finished translations against a baseline."""
+    """Arguments to score finished translations."""
     (empty / "right.en").write_text("the cat sleeps here .\nthe dog barks .\n")
     (empty / "ours.en").write_text("the cat eats here .\nthe dog barks .\n")
-    (empty / "theirs.en").write_text("a dog <sings> .\nno .\n")
-    return ["evaluate", "--hypotheses", "ours.en", "--reference", "right.en", "--baseline", "theirs.en"]
+    return ["evaluate", "--hypotheses", "ours.en", "--reference", "right.en"]
 
 
 def test_scores_are_printed_before_a_report_is_written(

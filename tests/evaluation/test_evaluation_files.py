@@ -36,18 +36,9 @@ def test_tokenized_files_are_scored_on_their_tokens_too(tmp_path: Path, monkeypa
     values = [score.value for score in evaluation.scores]
     assert [score.text for score in evaluation.scores] == ["detokenized"] * 3 + ["tokenized"] * 3
     assert values[:3] == sacrebleu_command(tmp_path, "detokenized")
-    assert not (tmp_path / "tokenized.baseline.txt").exists()
     assert values[3:] == sacrebleu_command(tmp_path, "tokenized", "--tokenize", "none", "-lc", "--force")
     assert evaluation.sentences[1].hypothesis == "isn't it a house?"
     assert (tmp_path / "tokenized.hypotheses.txt").read_text() == hypotheses.read_text()
-    baseline = write(tmp_path / "baseline", OTHERS)
-    compared = evaluate(
-        files=EvaluationFiles(hypotheses=hypotheses, references=[reference], is_tokenized=True),
-        baseline=baseline,
-    )
-    compared.write_texts(tmp_path)
-    assert (tmp_path / "tokenized.baseline.txt").read_text() == baseline.read_text()
-    assert "never!\n" in (tmp_path / "detokenized.baseline.txt").read_text()
 
 
 def test_several_references_need_only_one_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -74,15 +65,9 @@ def test_files_that_do_not_match_are_errors(tmp_path: Path, monkeypatch: pytest.
     short, hole = write(tmp_path / "short", HYPOTHESES[:3]), write(tmp_path / "hole", OTHERS)
     blank = write(tmp_path / "blank", [" ", ""])
 
-    def refused(
-        error: type[Exception],
-        message: str,
-        load: LoadOptions | None = None,
-        baseline: object = None,
-        **files,
-    ) -> None:
+    def refused(error: type[Exception], message: str, load: LoadOptions | None = None, **files) -> None:
         with pytest.raises(error, match=message):
-            evaluate(files=EvaluationFiles(**files), baseline=baseline, load=load)
+            evaluate(files=EvaluationFiles(**files), load=load)
 
     refused(
         DataError,
@@ -108,9 +93,6 @@ def test_files_that_do_not_match_are_errors(tmp_path: Path, monkeypatch: pytest.
     }.items():
         message = f"^{names} cannot be used with finished translations"
         refused(ConfigError, message, load, **finished)
-        refused(ConfigError, message, load, baseline=reference, **finished)
-    refused(RunError, "no run in", LoadOptions(engine="keras"), baseline="nowhere", **finished)
-    refused(RunError, "no run in", baseline="nowhere", **finished)
     with pytest.raises(RunError, match="no run in checkpoints/gone"):
         evaluate("gone", files=EvaluationFiles(hypotheses=hypotheses))
 
@@ -129,11 +111,3 @@ def test_files_of_ones_own_are_translated(copied: TrainedRun, tmp_path: Path):
     assert evaluation.error_analysis.degenerate_outputs[0].count == 1
     with pytest.raises(ConfigError, match="the corpus of this run is plain text"):
         evaluate(copied.path, files=EvaluationFiles(source=source, references=[reference], is_tokenized=True))
-
-
-def test_a_run_that_is_the_baseline_needs_sources(copied: TrainedRun, tmp_path: Path):
-    hypotheses, reference = write(tmp_path / "h", HYPOTHESES), write(tmp_path / "r", REFERENCES)
-    with pytest.raises(ConfigError, match="only references are given"):
-        evaluate(
-            files=EvaluationFiles(hypotheses=hypotheses, references=[reference]), baseline=str(copied.path)
-        )
