@@ -93,7 +93,7 @@ def train(
     screen.say_command(["ptenmt", command, "--run", name, "TEXT"])
     if init_from is not None and settings.task == "translation":
         screen.say("compare it with the run that it started from by")
-        screen.say_command(["ptenmt", "compare", init_from, name, "--split", "validation"])
+        screen.say_command(["ptenmt", "compare", name, init_from, "--split", "validation"])
     return run_document(Run(result.run))
 
 
