@@ -15,7 +15,6 @@ References = Sequence[Sequence[str | None]]
 
 METRICS: tuple[MetricName, ...] = ("BLEU", "chrF2++", "TER")
 LOWER_IS_BETTER = frozenset({"TER"})
-SIGNIFICANCE_LEVEL = 0.05
 _NUM_RESAMPLES = 1000
 _MIN_RESAMPLES = 100
 _MAX_RESAMPLED_VALUES = 250_000_000
@@ -66,33 +65,14 @@ class Difference:
     p_value: float | None
     """Of sacreBLEU's paired bootstrap test; None: the outputs score identically sentence by sentence."""
 
-    @property
-    def is_better(self) -> bool:
-        """Whether the score is better than the baseline's, significantly or not."""
-        delta = self.score.value - self.baseline.value
-        return delta < 0 if self.score.name in LOWER_IS_BETTER else delta > 0
-
-    @property
-    def is_significant(self) -> bool:
-        """Whether p is below 0.05."""
-        return self.p_value is not None and self.p_value < SIGNIFICANCE_LEVEL
-
-    @property
-    def verdict(self) -> str:
-        """``better`` or ``worse``, with ``, not significant`` where p is 0.05 or more."""
-        if self.p_value is None:
-            return "no difference"
-        word = "better" if self.is_better else "worse"
-        return word if self.is_significant else f"{word}, not significant"
-
     def formatted_p(self) -> str:
         """The p-value with three decimals."""
         return NOTHING if self.p_value is None else f"{self.p_value:.3f}"
 
     def facts(self) -> dict[str, Any]:
-        """Both scores and the verdict as JSON values."""
+        """Both scores and the p-value as JSON values."""
         scores = {"score": self.score.facts(), "baseline": self.baseline.facts()}
-        return {**scores, "p_value": self.p_value, "verdict": self.verdict}
+        return {**scores, "p_value": self.p_value}
 
 
 class Scorer:

@@ -7,8 +7,6 @@ Args:
         line that is not empty in one of them.
     hypotheses: Score these translations, one per line, instead of translating. With --reference no run is
         needed.
-    tokenized: These files have words and punctuation separated by spaces, as the training corpus (and
-        translate --raw) has them. They are scored on these tokens, too.
     robustness: Also translate the sources in capitals, with typos, without full stops, with emoji and so on,
         and report how much the scores drop. Takes nine times as long.
     calibrate: First fit the confidence of translations (quality estimation: the expected sentence chrF) on at
@@ -39,9 +37,7 @@ from ptenmt.translation.translator import uses_keras
 
 _file_option = partial(typer.Option, rich_help_panel="Files of your own")
 _output_option = partial(typer.Option, rich_help_panel="Output")
-_EXCLUSIVE = {
-    "split": ("references",),
-}
+_EXCLUSIVE = {"split": ("references",)}
 
 
 def evaluate(
@@ -53,7 +49,6 @@ def evaluate(
     source: Annotated[Path | None, _file_option(metavar="FILE")] = None,
     references: Annotated[list[Path] | None, _file_option("--reference", metavar="FILE")] = None,
     hypotheses: Annotated[Path | None, _file_option(metavar="FILE")] = None,
-    tokenized: Annotated[bool, _file_option("--tokenized")] = False,
     engine: options.WhichEngine = "auto",
     beam_size: options.BeamSize = None,
     overrides: options.DecodingOverrides = None,
@@ -84,12 +79,7 @@ def evaluate(
         check_report_file(report)
     if output is not None:
         make_folder(output)
-    files = evaluation.EvaluationFiles(
-        source=source,
-        references=references or (),
-        hypotheses=hypotheses,
-        is_tokenized=tokenized,
-    )
+    files = evaluation.EvaluationFiles(source=source, references=references or (), hypotheses=hypotheses)
     load = evaluation.LoadOptions(
         checkpoint=checkpoint,
         engine=engine,

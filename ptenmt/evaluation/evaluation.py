@@ -3,28 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from ptenmt.atomic_files import make_folder, write_text
 from ptenmt.data.corpus import HeldOutSplit, load_split
 from ptenmt.data.store import fingerprint
-from ptenmt.data.text import spacing
 from ptenmt.errors import ConfigError, OnProgress, RunError
 from ptenmt.evaluation.comet import Comet
-from ptenmt.evaluation.errors import (
-    ErrorAnalysis,
-    EvaluatedSentence,
-    analyse_errors,
-)
+from ptenmt.evaluation.errors import ErrorAnalysis, EvaluatedSentence, analyse_errors
 from ptenmt.evaluation.robustness import NoiseScores, score_robustness
 from ptenmt.evaluation.systems import LoadOptions, SearchFacts, System, calibrate, teacher_forced
-from ptenmt.evaluation.test_sets import (
-    PLAIN_TEXT,
-    TOKENIZED_TEXT,
-    EvaluationFiles,
-    Hypotheses,
-    TestSet,
-)
+from ptenmt.evaluation.test_sets import PLAIN_TEXT, EvaluationFiles, Hypotheses, TestSet
 from ptenmt.runs import Run, check_task, find_run
 from ptenmt.runs.history import perplexity
 from ptenmt.scores import MetricName, Score, Scorer
@@ -128,69 +117,6 @@ class Evaluation:
         return [folder / f"{name}.txt" for name in columns]
 
 
-@dataclass(frozen=True, kw_only=True)
-class EvaluationRequest:
-    """A checked request: what to score, on what, and how to load runs."""
-
-    run: Run | None
-    """None: hypotheses and references are files, and nothing else is known."""
-    split: HeldOutSplit | None
-    files: EvaluationFiles
-    test_set: TestSet
-    options: LoadOptions
-
-    @classmethod
-    def prepare(
-        cls, run: str | Path | Run | None, split: HeldOutSplit, files: EvaluationFiles, options: LoadOptions
-    ) -> Self:
-        """Find the run and read the test set; errors as of ``evaluate``."""
-        has_references = bool(files.references)
-        needs_no_run = run is None and files.hypotheses is not None and has_references
-        directory = None if needs_no_run else find_run(run, "translation")
-        if directory is not None:
-            config = directory.config()
-            data, is_lowercase = config.data, config.has_lowercase_text
-        else:
-            data = TOKENIZED_TEXT if files.is_tokenized else PLAIN_TEXT
-            is_lowercase = False
-        if files.is_tokenized and spacing(data) == "none":
-            raise ConfigError("--tokenized: the corpus of this run is plain text", "leave it out")
-        if files.references or directory is None:
-            test_set = TestSet.from_files(files, data, is_lowercase=is_lowercase)
-            return cls(run=directory, split=None, files=files, test_set=test_set, options=options)
-        test_set = held_out_test_set(directory, split, options)
-        return cls(run=directory, split=split, files=files, test_set=test_set, options=options)
-
-    @property
-    def name(self) -> str:
-        """What is scored: a file of translations, or a run."""
-        return str(self.files.hypotheses or (self.run and self.run.name))
-
-    @property
-    def pairs_name(self) -> str:
-        """Such as ``test pairs``, or ``pairs of talk.en``."""
-        if self.split:
-            return f"{self.split} pairs"
-        return f"pairs of {self.files.references[0]}"
-
-    def load(self) -> System:
-        """Load the requested run; ConfigError without sources."""
-        run = self.run
-        assert run is not None, "finished translations are read"
-        if self.test_set.sources is None:
-            raise ConfigError(
-                f"{run.name} cannot translate: only references are given", "add the sources: --source FILE"
-            )
-        return System.load(run, self.options)
-
-    def read_hypotheses(self, file: str | Path) -> Hypotheses:
-        """Read finished translations of the test set."""
-        owner = f" of {self.run.path}" if self.split and self.run is not None else ""
-        return self.test_set.hypotheses_from_file(
-            Path(file), is_tokenized=self.files.is_tokenized, name=f"{self.pairs_name}{owner}"
-        )
-
-
 def held_out_test_set(run: Run, split: HeldOutSplit, options: LoadOptions) -> TestSet:
     """A run's own validation or test pairs, with a warning if they differ from those of its training."""
     config = run.config()
@@ -245,22 +171,21 @@ def evaluate(
     if files.hypotheses is not None:
         needing = {"--robustness": with_robustness, "--calibrate": with_calibration}
         _check_hypotheses_alone(load, needing)
-    request = EvaluationRequest.prepare(run, split, files, load)
-    test_set = request.test_set
+    directory, own_split, test_set = _read_test_set(run, split, files, load)
+    pairs_name = f"{own_split} pairs" if own_split else f"pairs of {files.references[0]}"
     metric = None if comet is None else Comet(comet, test_set)
     found: dict[str, Any] = {}
     if files.hypotheses is not None:
-        output = request.read_hypotheses(files.hypotheses)
-    else:
-        system = request.load()
+        owner = f" of {directory.path}" if own_split and directory is not None else ""
+        output = test_set.hypotheses_from_file(Path(files.hypotheses), name=f"{pairs_name}{owner}")
+    elif directory is not None:
+        system = System.load(directory, load)
         # First, since it loads the weights, which a training may replace meanwhile.
         model, tokenizers = system.trained.numpy_model, system.trained.tokenizers
         found |= asdict(teacher_forced(model, tokenizers, test_set.pairs(), on_progress))
         found["checkpoint"] = system.trained.info.label
         if with_calibration:
-            validation = (
-                held_out_test_set(system.trained.run, "validation", load) if request.split else test_set
-            )
+            validation = held_out_test_set(directory, "validation", load) if own_split else test_set
             calibrate(system, validation.pairs(), on_progress)
         output, found["search"] = system.translate(test_set, on_progress)
         if with_robustness:
@@ -276,11 +201,11 @@ def evaluate(
     sentences = _sentences(test_set, output)
     scorer = Scorer("detokenized", test_set.references, LENGTH_METRICS)
     return Evaluation(
-        name=request.name,
-        folder=None if request.run is None else str(request.run.path),
-        split=request.split,
-        pairs_name=request.pairs_name,
-        files=request.files.names,
+        name=str(files.hypotheses or (directory and directory.name)),
+        folder=None if directory is None else str(directory.path),
+        split=own_split,
+        pairs_name=pairs_name,
+        files=files.names,
         scores=scores,
         error_analysis=analyse_errors(sentences, scorer, output.texts),
         sentences=sentences,
@@ -299,6 +224,20 @@ def _check_hypotheses_alone(load: LoadOptions, given: dict[str, bool]) -> None:
     }
     if names := " or ".join(name for name, is_given in given.items() if is_given):
         raise ConfigError(f"{names} cannot be used with finished translations: nothing is translated")
+
+
+def _read_test_set(
+    run: str | Path | Run | None, split: HeldOutSplit, files: EvaluationFiles, options: LoadOptions
+) -> tuple[Run | None, HeldOutSplit | None, TestSet]:
+    """The run, if more than files is needed; which of its own pairs are scored, if not files; the pairs."""
+    if run is None and files.hypotheses is not None and files.references:
+        return None, None, TestSet.from_files(files, PLAIN_TEXT)
+    directory = find_run(run, "translation")
+    config = directory.config()
+    if not files.references:
+        return directory, split, held_out_test_set(directory, split, options)
+    test_set = TestSet.from_files(files, config.data, is_lowercase=config.has_lowercase_text)
+    return directory, None, test_set
 
 
 def _sentences(test_set: TestSet, output: Hypotheses) -> list[EvaluatedSentence]:

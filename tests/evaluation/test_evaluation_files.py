@@ -26,21 +26,6 @@ def test_finished_hypotheses_are_scored_without_a_run(tmp_path: Path, monkeypatc
     assert evaluation.files == {"hypotheses": [str(files["h"])], "reference": [str(files["r"])]}
 
 
-def test_tokenized_files_are_scored_on_their_tokens_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    hypotheses, reference = write(tmp_path / "h", HYPOTHESES), write(tmp_path / "r", REFERENCES)
-    evaluation = evaluate(
-        files=EvaluationFiles(hypotheses=hypotheses, references=[reference], is_tokenized=True)
-    )
-    evaluation.write_texts(tmp_path)
-    values = [score.value for score in evaluation.scores]
-    assert [score.text for score in evaluation.scores] == ["detokenized"] * 3 + ["tokenized"] * 3
-    assert values[:3] == sacrebleu_command(tmp_path, "detokenized")
-    assert values[3:] == sacrebleu_command(tmp_path, "tokenized", "--tokenize", "none", "-lc", "--force")
-    assert evaluation.sentences[1].hypothesis == "isn't it a house?"
-    assert (tmp_path / "tokenized.hypotheses.txt").read_text() == hypotheses.read_text()
-
-
 def test_several_references_need_only_one_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     hypotheses, one = write(tmp_path / "h", HYPOTHESES), write(tmp_path / "one", REFERENCES)
@@ -83,7 +68,6 @@ def test_files_that_do_not_match_are_errors(tmp_path: Path, monkeypatch: pytest.
     refused(DataError, "cannot read .*gone", hypotheses=tmp_path / "gone", references=[reference])
     refused(ConfigError, "sources cannot be scored without references", source=reference)
     refused(ConfigError, "references cannot be scored without translations", references=[reference])
-    refused(ConfigError, "--tokenized describes files", is_tokenized=True)
     finished = {"hypotheses": hypotheses, "references": [reference]}
     for names, load in {
         "--engine": LoadOptions(engine="keras"),
@@ -109,5 +93,3 @@ def test_files_of_ones_own_are_translated(copied: TrainedRun, tmp_path: Path):
     assert [sentence.source for sentence in evaluation.sentences] == ["bala dico", "", "galo hime jaro"]
     assert evaluation.split is None
     assert evaluation.error_analysis.degenerate_outputs[0].count == 1
-    with pytest.raises(ConfigError, match="the corpus of this run is plain text"):
-        evaluate(copied.path, files=EvaluationFiles(source=source, references=[reference], is_tokenized=True))
