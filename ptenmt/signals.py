@@ -212,7 +212,7 @@ def _leave_terminal() -> None:
 
 
 def _end_process(received: list[int]) -> None:
-    reason = b"stopped before the first step: nothing to save, run it again\n"
+    reason = b"stopped before the first step: nothing new to save, run it again\n"
     if len(received) > 1:
         reason = b"stopped immediately: run it again to resume from the last checkpoint\n"
     with contextlib.suppress(OSError):

@@ -90,7 +90,7 @@ def is_pending(process: int) -> bool:
 @pytest.mark.parametrize(
     ("stage", "sent", "message"),
     [
-        ("starting", [signal.SIGTERM], b"stopped before the first step: nothing to save, run it again\n"),
+        ("starting", [signal.SIGTERM], b"stopped before the first step: nothing new to save, run it again\n"),
         ("starting", [signal.SIGINT, signal.SIGINT], b"stopped immediately: run it again to resume"),
         ("training", [signal.SIGTERM, signal.SIGINT], b"stopped immediately: run it again to resume"),
     ],

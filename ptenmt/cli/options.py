@@ -159,7 +159,10 @@ _WHICH = "a folder, a name below checkpoints/, or starter, the bundled model"
 _own_run = partial(run_option, "--run", "-r", help=f"{_WHICH.capitalize()}.")
 _LAST = "the run trained or averaged last, else starter"
 RunName = Annotated[str | None, _own_run(envvar=RUN_VARIABLE, show_default=_LAST)]
-RunToTrain = Annotated[str | None, _own_run(show_default="the config's name")]
+RunToTrain = Annotated[
+    str | None,
+    _own_run(help="The run: a folder, or a name below checkpoints/.", show_default="the config's name"),
+]
 NewRun = Annotated[
     str, run_option("--run", "-r", help="The new run: a folder, or a name below checkpoints/.")
 ]

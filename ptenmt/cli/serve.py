@@ -118,5 +118,5 @@ def serve(
 
 def _greeting(models: Iterable[TrainedModel], url: str, origins: Sequence[str] | None) -> str:
     labels = (f"{' → '.join(model.config.data.languages)} with {model_label(model)}" for model in models)
-    pages = f"other pages: {', '.join(origins or ['none; --allow-origin'])}"
-    return f"{', '.join(labels)} at {url} ({pages}) — Ctrl-C stops the server"
+    pages = f" (for pages of {' and '.join(origins)}, too)" if origins else ""
+    return f"{', '.join(labels)} at {url}{pages} — Ctrl-C stops the server"

@@ -339,7 +339,7 @@ def find_run(name: str | Path | Run | None = None, task: TaskName | None = None)
     if near := difflib.get_close_matches(path.name, [*known, STARTER], 1):
         hint = f"did you mean {near[0]}?"
     elif known:
-        hint = f"runs here: {', '.join(known)}"
+        hint = f"runs here: {', '.join(known)}; or {STARTER}, the bundled model"
     raise RunError(f"no run in {path}", hint)
 
 
@@ -347,7 +347,10 @@ def _newest_run(task: TaskName | None) -> Run:
     """The run that ``find_run`` takes without a name."""
     unreadable: list[str] = []
     runs, newest = list_runs(unreadable.append), None
-    for run in [run for run in runs if run.has_weights] or runs:
+    usable = [run for run in runs if run.has_weights]
+    if task != "translation" or _bundled_run() is None:
+        usable = usable or runs  # to say what it lacks
+    for run in usable:
         try:
             if task in (None, run.config().task):
                 return run

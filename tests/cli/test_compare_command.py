@@ -109,7 +109,10 @@ def test_other_pairs_are_a_warning(ptenmt, two_runs: Path) -> None:
     ("runs", "message"),
     [
         (["tiny"], "error: comparing takes two runs or more\n  ptenmt info lists the runs\n"),
-        (["tiny", "nobody"], "error: no run in checkpoints/nobody\n  runs here: other, tiny\n"),
+        (
+            ["tiny", "nobody"],
+            "error: no run in checkpoints/nobody\n  runs here: other, tiny; or starter, the bundled model\n",
+        ),
     ],
 )
 def test_what_cannot_be_compared(ptenmt, runs: list[str], message: str) -> None:

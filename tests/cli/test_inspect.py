@@ -113,7 +113,9 @@ def test_history(ptenmt) -> None:
     assert only[:1] == ["BLEU"]
     assert re.fullmatch(r"validation +\S+ at 1 +\S+ at \S+ +\S+ at \S+ +\S+ at 10", only[-1])
     os.rename("checkpoints/tiny", "checkpoints/other")
-    assert ptenmt("inspect", "history", "--run", "tiny", code=1).stderr.endswith("runs here: other\n")
+    assert ptenmt("inspect", "history", "--run", "tiny", code=1).stderr.endswith(
+        "runs here: other; or starter, the bundled model\n"
+    )
     (Path("checkpoints/other") / "history.jsonl").unlink()
     refused = ptenmt("inspect", "history", "--run", "other", code=1).stderr
     assert refused.startswith("error: checkpoints/other has no history: nothing was trained or validated")

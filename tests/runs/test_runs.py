@@ -110,10 +110,13 @@ def test_a_run_without_its_config_is_not_taken_before_one_that_has_it() -> None:
 
 
 def test_the_default_is_the_latest_run_of_the_task() -> None:
-    new_run("a", trained="2026-01-03T00:00:00")
+    first = new_run("a", trained="2026-01-03T00:00:00")
     text = "task: next-word\ntokenizer: {kind: words}\nvalidation: {metric: loss}\n"
     (new_run("b", trained="2026-01-04T00:00:00").path / "config.yaml").write_text(text)
     assert find_run().name == find_run(task="next-word").name == "b"
+    assert find_run(task="translation").name == "starter", "the other has no weights yet"
+    first.weights_folder.mkdir()
+    (first.weights_folder / "best.safetensors").touch()
     assert find_run(task="translation").name == "a"
     assert find_run("b", "translation").name == "b", "a name is a name"
 
@@ -149,7 +152,7 @@ def test_no_run_yet(here: Path) -> None:
     new_run("one")
     with pytest.raises(RunError, match="no run in checkpoints/two") as caught:
         find_run("two")
-    assert caught.value.hint == "runs here: one"
+    assert caught.value.hint == "runs here: one; or starter, the bundled model"
     with pytest.raises(RunError) as caught:
         find_run("oen")
     assert caught.value.hint == "did you mean one?"
