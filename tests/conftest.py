@@ -1,4 +1,5 @@
 import gc
+import importlib.util
 import logging
 import os
 import pickle
@@ -87,6 +88,17 @@ def _uncompiled() -> Iterator[None]:
     """Steps run op by op during the test."""
     with uncompiled():
         yield
+
+
+@pytest.fixture
+def _without_tensorflow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """TensorFlow seems not to be installed."""
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name, *rest: None if name == "tensorflow" else find_spec(name, *rest),
+    )
 
 
 @pytest.fixture(scope="session")

@@ -118,14 +118,6 @@ def test_what_cannot_be_compared(ptenmt, runs: list[str], message: str) -> None:
     assert (answer.stdout, answer.stderr) == ("", message)
 
 
-def test_a_damaged_run_is_named(ptenmt, two_runs: Path) -> None:
-    (two_runs / "checkpoints/other/run.json").write_text('{"format_version": 1}')
-    answer = ptenmt("compare", "tiny", "other", code=1)
-    assert (
-        "checkpoints/other/run.json is damaged: it lacks data, parameters, steps_per_epoch" in answer.stderr
-    )
-
-
 @pytest.mark.usefixtures("two_runs")
 def test_all_translate_the_same_pairs(ptenmt, tmp_path: Path) -> None:
     shutil.copytree("checkpoints/tiny", tmp_path / "same")

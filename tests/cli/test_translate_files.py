@@ -80,17 +80,17 @@ def whole(source: Path, random_run: Path) -> bytes:
 
 @pytest.fixture
 def stopped(job, source: Path, monkeypatch: pytest.MonkeyPatch):
-    """Translates the source until KeyboardInterrupt is raised after so many buffers."""
+    """Translates a file until KeyboardInterrupt is raised after so many buffers."""
     whole = Translator.translate_buffers
 
-    def translate(num_buffers: int, *arguments: str):
+    def translate(num_buffers: int, *arguments: str, file: Path = source):
         def interrupted(*given: object, **options: object) -> Iterator[list[Translation]]:
             yield from islice(whole(*given, **options), num_buffers)
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
             patch.setattr(Translator, "translate_buffers", interrupted)
-            return job(source, *arguments, code=130)
+            return job(file, *arguments, code=130)
 
     return translate
 
@@ -140,16 +140,13 @@ def test_what_is_shown_moves_within_a_buffer(job, many: Path, monkeypatch: pytes
     assert 0 < max(shown) <= many.stat().st_size / 10
 
 
-def test_packed_files_and_pipes_are_read_alike(job, source: Path, whole: bytes, tmp_path: Path) -> None:
-    (tmp_path / "source.txt.gz").write_bytes(gzip.compress(source.read_bytes()))
-    job(tmp_path / "source.txt.gz")
-    assert (tmp_path / "out.txt").read_bytes() == whole
+def test_a_pipe_is_read_like_a_file(job, tmp_path: Path) -> None:
     reading, writing = os.pipe()
     with os.fdopen(writing, "wb") as pipe:
         pipe.write(b"gato\n")
-    job(Path(f"/dev/fd/{reading}"), "--output", str(tmp_path / "piped.txt"))
+    job(Path(f"/dev/fd/{reading}"))
     os.close(reading)
-    assert (tmp_path / "piped.txt").read_bytes().count(b"\n") == 1
+    assert (tmp_path / "out.txt").read_bytes().count(b"\n") == 1
 
 
 def test_an_interrupted_file_resumes_at_its_position(
@@ -359,29 +356,14 @@ def test_a_signal_ends_it_and_saves(
     assert (tmp_path / "out.txt").read_bytes().count(b"\n") == 3 * MANY_LINES
 
 
-def test_a_document_of_few_long_lines_is_resumed(
-    ptenmt, random_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_document_of_few_long_lines_is_resumed(job, stopped, tmp_path: Path) -> None:
     texts = [" ".join(random_lines(150, seed)) for seed in range(100)]
-    source, output = write_lines(tmp_path / "book.txt", texts), tmp_path / "out.txt"
-    job = ["translate", "--run", str(random_run), "--input", str(source), "--output", str(output)]
-    ptenmt(*job)
+    book, output = write_lines(tmp_path / "book.txt", texts), tmp_path / "out.txt"
+    job(book)
     whole = output.read_bytes()
     output.unlink()
-    complete, shown = Translator.translate_buffers, list[int]()
-
-    def interrupted(*given: object, **options: object) -> Iterator[list[Translation]]:
-        yield from islice(complete(*given, **options), 2)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(TranslationView, "show_progress", lambda _view, count: shown.append(count))
-    with monkeypatch.context() as patch:
-        patch.setattr(Translator, "translate_buffers", interrupted)
-        answer = ptenmt(*job, code=130)
-    saved = re.search(r"stopped: (\d+) lines saved; resume with", answer.stderr)
+    saved = re.search(r"stopped: (\d+) lines saved; resume with", stopped(2, file=book).stderr)
     assert saved is not None
     assert int(saved[1]) < len(texts), "buffers have a number of characters, too"
-    assert len(shown) > 10, "progress is shown for every batch"
-    answer = ptenmt(*job, "--resume")
-    assert " before" in answer.stderr
+    assert " before" in job(book, "--resume").stderr
     assert output.read_bytes() == whole
