@@ -23,6 +23,10 @@ from ptenmt.signals import process_signals
 COMMANDS = ["download", "train", "evaluate", "translate", "average", "export", "info", "serve", "compare"]
 
 
+VIEWS = ["positions", "schedule", "history", "tokens", "embeddings"]
+VIEWS += ["attention", "alignment", "probabilities"]
+
+
 def plain(text: str) -> str:
     """Without escape codes, which typer writes when it finds itself in somebody's CI."""
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
@@ -36,10 +40,10 @@ def test_help_names_every_command(ptenmt) -> None:
     assert text.index("─ Basics ─") < text.index("│ translate ") < text.index("─ More data ─")
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [*COMMANDS, *(f"inspect {view}" for view in VIEWS)])
 @pytest.mark.parametrize("width", [80, 50])
 def test_help_has_an_example_and_fits(ptenmt, command: str, width: int) -> None:
-    text = plain(ptenmt(command, "--help", COLUMNS=str(width)).stdout)
+    text = plain(ptenmt(*command.split(), "--help", COLUMNS=str(width)).stdout)
 
     assert f"Example: ptenmt {command} " in text.replace("\n ", " ").replace("  ", " ")
     assert all(len(line) <= width for line in text.splitlines())

@@ -127,7 +127,7 @@ def test_all_translate_the_same_pairs(ptenmt, tmp_path: Path) -> None:
     )
     answer = ptenmt("compare", "tiny", "other", str(tmp_path / "same"), "--split", "test")
     table = rows(answer.stdout)
-    scores = json.loads(evaluated(ptenmt, "tiny"))["scores"]
+    scores = json.loads(ptenmt("evaluate", "--run", "tiny", "--json").stdout)["scores"]
 
     assert [table[f"test pairs: {score['name']}"][0] for score in scores[:3]] == [
         f"{score['value']:.1f} ± {score['margin']:.1f}" for score in scores[:3]
@@ -142,7 +142,3 @@ def test_all_translate_the_same_pairs(ptenmt, tmp_path: Path) -> None:
     assert [each["score"]["low"] for each in scored[0]["differences"]] == [each["low"] for each in scores[:3]]
     assert scored[0]["differences"][0]["verdict"] == "no difference"
     assert (scored[1]["search"]["engine"], scored[1]["search"]["beam_size"]) == ("ctranslate2", 4)
-
-
-def evaluated(ptenmt, run: str) -> str:
-    return str(ptenmt("evaluate", "--run", run, "--json").stdout)

@@ -1,6 +1,6 @@
 """Next words from the command line: a text that goes round in circles is learnt in seconds."""
 
-import os
+import contextlib
 import re
 import shutil
 from collections.abc import Callable
@@ -38,16 +38,12 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Holds book.txt, checkpoints/pooled and checkpoints/causal, which know it; read only."""
     folder = tmp_path_factory.mktemp("story")
     (folder / "book.txt").write_text("\n".join([CIRCLE] * 40), encoding="utf-8")
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
+    with contextlib.chdir(folder):
         for run, *overrides in (("causal", "model.prediction=causal"), ("pooled",)):
             words = ["train", "--config", "next-word.yaml", "--run", run, *arguments(*overrides)]
             result = CliRunner().invoke(app, words, env={"COLUMNS": "200"})
             assert result.exit_code == 0, result.stderr
             (folder / f"{run}.err").write_text(result.stderr, encoding="utf-8")
-    finally:
-        os.chdir(before)
     return folder
 
 

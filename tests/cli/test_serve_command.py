@@ -206,15 +206,6 @@ def test_what_cannot_be_served_is_said(ptenmt, random_run: Path, tmp_path: Path)
     assert "no run in" in ptenmt("serve", "--run", str(tmp_path), code=1).stderr
 
 
-@pytest.mark.usefixtures("_without_tensorflow")
-def test_a_run_that_was_only_trained_is_served(
-    ptenmt, random_run: Path, started: dict[str, Any], tmp_path: Path
-) -> None:
-    run = shutil.copytree(random_run, tmp_path / "run", ignore=shutil.ignore_patterns("ctranslate2"))
-    ptenmt("serve", "--run", str(run), "--port", "0")
-    assert started["service"].models.default.model.attention([1, 2], [1])
-
-
 def test_missing_packages_for_serving_are_an_error(
     ptenmt, random_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
