@@ -19,6 +19,8 @@ from filelock import FileLock
 from ptenmt.config import BatchConfig, CheckpointConfig, DataConfig, ModelConfig, TrainingConfig
 
 if TYPE_CHECKING:
+    from ptenmt.inspection.inspector import Inspector
+    from ptenmt.runs import Run
     from ptenmt.training.events import Event
     from ptenmt.translation import Translator
 
@@ -143,6 +145,21 @@ def copied(made_once: Callable[..., Path]) -> TrainedRun:
     folder = made_once("copied", train_it)
     trained: TrainedRun = pickle.loads((folder / "trained.pickle").read_bytes())
     return replace(trained, path=folder / "run")
+
+
+@pytest.fixture
+def run(copied: TrainedRun, tmp_path: Path) -> "Run":
+    """A copy of the trained run, to be changed."""
+    from ptenmt.runs import Run
+
+    return Run(Path(shutil.copytree(copied.path, tmp_path / "copy")))
+
+
+@pytest.fixture(scope="session")
+def inspector(copied: TrainedRun) -> "Inspector":
+    from ptenmt.inspection.inspector import Inspector
+
+    return Inspector(copied.path, on_warning=pytest.fail)
 
 
 @pytest.fixture(scope="session")

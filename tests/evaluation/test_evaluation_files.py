@@ -111,6 +111,9 @@ def test_files_that_do_not_match_are_errors(tmp_path: Path, monkeypatch: pytest.
         refused(ConfigError, message, load, baseline=reference, **finished)
     refused(RunError, "no run in", LoadOptions(engine="keras"), baseline="nowhere", **finished)
     refused(RunError, "no run in", baseline="nowhere", **finished)
+    for option in ("calibration", "robustness"):
+        with pytest.raises(ConfigError, match=f"--{option[:8]}.* cannot be used with finished translations"):
+            evaluate(files=EvaluationFiles(**finished), **{f"with_{option}": True})
     with pytest.raises(RunError, match="no run in checkpoints/gone"):
         evaluate("gone", files=EvaluationFiles(hypotheses=hypotheses))
 

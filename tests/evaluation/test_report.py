@@ -58,7 +58,6 @@ FACTS = [
     "no difference",
     "worse, not significant",
     "better",
-    "worse",
     "1,500",
     "empty translations",
     "15.7",

@@ -19,12 +19,6 @@ from ptenmt.translation import Translator
 SENTENCES = ["bala", "hime kilo galo", "nado nado pira", "dico fute", "rota mico lume bala"]
 
 
-@pytest.fixture
-def run(copied: TrainedRun, tmp_path: Path) -> Run:
-    """A copy of the trained run."""
-    return Run(Path(shutil.copytree(copied.path, tmp_path / "copy")))
-
-
 def texts(translator: Translator) -> list[str]:
     return [translation.text for translation in translator.translate(SENTENCES)]
 
