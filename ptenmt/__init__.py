@@ -29,7 +29,6 @@ if TYPE_CHECKING:  # "as" marks them as public for type checkers
     from ptenmt.inspection.inspector import Inspector as Inspector
     from ptenmt.inspection.plots import (
         history_plots as history_plots,
-        nearest_neighbours as nearest_neighbours,
         positions_map as positions_map,
         schedule_plot as schedule_plot,
     )
@@ -58,7 +57,7 @@ _NAMES = {
     "ptenmt.inspection.alignment": "alignment_panel attention_panels attention_weights word_alignment",
     "ptenmt.inspection.drawing": "draw save_figure",
     "ptenmt.inspection.inspector": "Inspector",
-    "ptenmt.inspection.plots": "history_plots nearest_neighbours positions_map schedule_plot",
+    "ptenmt.inspection.plots": "history_plots positions_map schedule_plot",
     "ptenmt.inspection.tokens": "token_panels token_probabilities",
     "ptenmt.training.averaging": "average",
     "ptenmt.training.distillation": "distil",

@@ -15,7 +15,6 @@ References = Sequence[Sequence[str | None]]
 
 METRICS: tuple[MetricName, ...] = ("BLEU", "chrF2++", "TER")
 LOWER_IS_BETTER = frozenset({"TER"})
-SIGNIFICANCE_LEVEL = 0.05
 _NUM_RESAMPLES = 1000
 _MIN_RESAMPLES = 100
 _MAX_RESAMPLED_VALUES = 250_000_000
@@ -66,33 +65,14 @@ class Difference:
     p_value: float | None
     """Of sacreBLEU's paired bootstrap test; None: the outputs score identically sentence by sentence."""
 
-    @property
-    def is_better(self) -> bool:
-        """Whether the score is better than the baseline's, significantly or not."""
-        delta = self.score.value - self.baseline.value
-        return delta < 0 if self.score.name in LOWER_IS_BETTER else delta > 0
-
-    @property
-    def is_significant(self) -> bool:
-        """Whether p is below 0.05."""
-        return self.p_value is not None and self.p_value < SIGNIFICANCE_LEVEL
-
-    @property
-    def verdict(self) -> str:
-        """``better`` or ``worse``, with ``, not significant`` where p is 0.05 or more."""
-        if self.p_value is None:
-            return "no difference"
-        word = "better" if self.is_better else "worse"
-        return word if self.is_significant else f"{word}, not significant"
-
     def formatted_p(self) -> str:
         """The p-value with three decimals."""
         return NOTHING if self.p_value is None else f"{self.p_value:.3f}"
 
     def facts(self) -> dict[str, Any]:
-        """Both scores and the verdict as JSON values."""
+        """Both scores and the p-value as JSON values."""
         scores = {"score": self.score.facts(), "baseline": self.baseline.facts()}
-        return {**scores, "p_value": self.p_value, "verdict": self.verdict}
+        return {**scores, "p_value": self.p_value}
 
 
 class Scorer:
@@ -174,35 +154,20 @@ class Scorer:
         return scores, None if is_same else results[official_name][-1].p_value
 
 
-def mean_scores(
-    name: str, signature: Mapping[str, str], systems: Sequence[Sequence[float]]
-) -> tuple[list[Score], float | None]:
-    """Mean scores of one system or two from those of their sentences; and the p-value of the second.
-
-    The resamples and the test are those of sacreBLEU's paired bootstrap.
-    """
+def mean_score(name: str, signature: Mapping[str, str], values: Sequence[float]) -> Score:
+    """The mean of the scores of sentences; the resamples are those of sacreBLEU's bootstrap."""
     import numpy as np
     from sacrebleu.significance import estimate_ci
 
-    values = np.array(systems, np.float64)  # [systems, sentences]
-    num_sentences = values.shape[1]
+    of_sentences = np.array(values, np.float64)
+    num_sentences = len(of_sentences)
     num_resamples = _num_resamples(num_sentences)
     rows = np.random.default_rng(_SEED).choice(num_sentences, (num_resamples, num_sentences))
-    means = values[:, rows].mean(axis=2)  # [systems, resamples]
+    mean, margin = map(float, estimate_ci(of_sentences[rows].mean(axis=1)))
     parts = {"nrefs": 1, "bs": num_resamples, "seed": _SEED, **signature}
     shown = "|".join(f"{key}:{value}" for key, value in parts.items())
-    scores = []
-    for of_system, resampled in zip(values, means, strict=True):
-        mean, margin = map(float, estimate_ci(resampled))
-        value = float(of_system.mean())
-        scores.append(
-            Score(name=name, text="detokenized", value=value, mean=mean, margin=margin, signature=shown)
-        )
-    if (values[0] == values[-1]).all():
-        return scores, None
-    differences = np.abs(means[1] - means[0])
-    num_larger = int((differences - differences.mean() > abs(scores[1].value - scores[0].value)).sum())
-    return scores, (num_larger + 1) / (num_resamples + 1)
+    value = float(of_sentences.mean())
+    return Score(name=name, text="detokenized", value=value, mean=mean, margin=margin, signature=shown)
 
 
 def _num_resamples(num_values: int) -> int:

@@ -7,9 +7,6 @@ Args:
         line that is not empty in one of them.
     hypotheses: Score these translations, one per line, instead of translating. With --reference no run is
         needed.
-    tokenized: These files have words and punctuation separated by spaces, as the training corpus (and
-        translate --raw) has them. They are scored on these tokens, too.
-    baseline: Compare with another run, or with a file of translations, with a significance test.
     robustness: Also translate the sources in capitals, with typos, without full stops, with emoji and so on,
         and report how much the scores drop. Takes nine times as long.
     calibrate: First fit the confidence of translations (quality estimation: the expected sentence chrF) on at
@@ -17,8 +14,7 @@ Args:
     comet: Also score with COMET, if unbabel-comet is installed: a checkpoint, or a name such as
         Unbabel/wmt22-comet-da, which it downloads.
     details: Show more of the error analysis: scores by source length, the worst sentences.
-    output: Write sources, references and translations, including the baseline's, to text files in this
-        folder.
+    output: Write sources, references and translations to text files in this folder.
     report: Write a report with examples: one page, .html.
 """
 
@@ -41,9 +37,7 @@ from ptenmt.translation.translator import uses_keras
 
 _file_option = partial(typer.Option, rich_help_panel="Files of your own")
 _output_option = partial(typer.Option, rich_help_panel="Output")
-_EXCLUSIVE = {
-    "split": ("references",),
-}
+_EXCLUSIVE = {"split": ("references",)}
 
 
 def evaluate(
@@ -55,8 +49,6 @@ def evaluate(
     source: Annotated[Path | None, _file_option(metavar="FILE")] = None,
     references: Annotated[list[Path] | None, _file_option("--reference", metavar="FILE")] = None,
     hypotheses: Annotated[Path | None, _file_option(metavar="FILE")] = None,
-    tokenized: Annotated[bool, _file_option("--tokenized")] = False,
-    baseline: Annotated[str | None, options.run_option(metavar="RUN|FILE")] = None,
     engine: options.WhichEngine = "auto",
     beam_size: options.BeamSize = None,
     overrides: options.DecodingOverrides = None,
@@ -75,7 +67,7 @@ def evaluate(
     decoding of the run's config, or --set. Loss, perplexity and token accuracy are teacher-forced, in
     float32, whichever engine translates.
 
-    Example: ptenmt evaluate --run base --baseline older --robustness --report scores.html
+    Example: ptenmt evaluate --run base --robustness --report scores.html
 
     Example: ptenmt evaluate --run base --source talk.pt --reference talk.en --details
 
@@ -87,12 +79,7 @@ def evaluate(
         check_report_file(report)
     if output is not None:
         make_folder(output)
-    files = evaluation.EvaluationFiles(
-        source=source,
-        references=references or (),
-        hypotheses=hypotheses,
-        is_tokenized=tokenized,
-    )
+    files = evaluation.EvaluationFiles(source=source, references=references or (), hypotheses=hypotheses)
     load = evaluation.LoadOptions(
         checkpoint=checkpoint,
         engine=engine,
@@ -106,7 +93,6 @@ def evaluate(
             run,
             split or "test",
             files=files,
-            baseline=baseline,
             load=load,
             with_robustness=robustness,
             with_calibration=calibrate,

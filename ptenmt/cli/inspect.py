@@ -23,8 +23,6 @@ from ptenmt.inspection.figures import figure_format
 from ptenmt.inspection.inspector import Inspector
 from ptenmt.inspection.plots import (
     history_plots,
-    nearest_neighbours,
-    neighbour_tables,
     positions_map,
     schedule_plot,
 )
@@ -202,31 +200,6 @@ def tokens(
     show(panels, output, screen, columns=2)
 
 
-def embeddings(
-    screen: Screen,
-    words: Annotated[list[str], typer.Argument(metavar="WORD...", callback=options.as_text)],
-    side: Annotated[Literal["source", "target"], typer.Option()] = "source",
-    count: Annotated[int, typer.Option("--top", min=1, metavar="K")] = 10,
-    run: options.RunName = None,
-    checkpoint: options.WhichWeights = "best",
-    output: FigureFile = None,
-) -> None:
-    """Find the tokens whose embeddings are most similar to those of words, by cosine.
-
-    For a word of several tokens, the mean of their embeddings is compared.
-
-    Example: ptenmt inspect embeddings casa mulher --top 5
-
-    Args:
-        words: Words of the source language, or of a next-word model.
-        side: The language of the words.
-        count: How many neighbours of each word.
-    """
-    inspector = Inspector(run, checkpoint=checkpoint, on_warning=screen.warn)
-    neighbours = nearest_neighbours(inspector, words, side=side, count=count)
-    show(neighbour_tables(neighbours), output, screen, columns=2)
-
-
 def positions(
     screen: Screen,
     run: options.RunToDraw = None,
@@ -314,5 +287,5 @@ inspect = typer.Typer(
     add_completion=False,
     **options.MARKUP,
 )
-for view in (attention, alignment, probabilities, tokens, embeddings, positions, schedule, history):
+for view in (attention, alignment, probabilities, tokens, positions, schedule, history):
     inspect.command()(options.command(view))

@@ -254,8 +254,7 @@ def _column(comparison: "RunComparison", number: int) -> dict[str, str]:
                 score += " (=)" if difference.p_value is None else f" (p {difference.formatted_p()})"
             column[f"{pairs}: {difference.score.name}"] = score
         column[f"{pairs}: sentences/s"] = f"{scores.sentences_per_second:,.0f}"
-    differing = sum(run.options[name] != value for name, value in comparison.runs[0].options.items())
-    return column | {"options that differ from the first run": f"{differing:,}" if number else NOTHING}
+    return column
 
 
 def _units(comparison: "RunComparison") -> str:

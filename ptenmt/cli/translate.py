@@ -12,7 +12,6 @@ Args:
         .json, .yaml) into this folder, where they keep their names and layout.
     shard: Translate only the K-th of N parts of the input, such as 3/16, on one of N machines; their outputs,
         joined in order, are that of the whole. A part is a multiple of 2,048 lines, fewer if long.
-    skip_invalid: Write an empty line for input that is not valid UTF-8 instead of stopping.
     raw: Keep the spacing of the training corpus: 'well .' instead of 'well.'
     as_json: Write a JSON object for each text: source, translation, raw, score, tokens, alternatives,
         milliseconds, is_complete, is_retried, is_split, detected, unknown, confidence (quality estimation:
@@ -46,7 +45,6 @@ from ptenmt.translation.engine import EngineName
 from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.translator import BUFFER_SIZE, Translator, uses_keras
 
-_INVALID_HINT = "save the file as UTF-8, or write empty lines for such lines with --skip-invalid"
 DOCUMENTS = (
     *(".html", ".htm", ".md", ".srt", ".vtt", ".docx", ".odt", ".pptx", ".epub"),
     *(".po", ".pot", ".json", ".yaml", ".yml"),
@@ -93,7 +91,6 @@ def translate(
     output_folder: Annotated[Path | None, _file_option("--output-dir", metavar="DIR")] = None,
     resume: options.Resume = False,
     shard: Annotated[str | None, _file_option("--shard", metavar="K/N", show_default=False)] = None,
-    skip_invalid: Annotated[bool, _file_option("--skip-invalid")] = False,
     raw: Annotated[bool, _format_option("--raw")] = False,
     as_json: Annotated[bool, _format_option("--json")] = False,
 ) -> None:
@@ -118,7 +115,7 @@ def translate(
     directory = find_run(run, "translation")
     flags = {"beam_size": beam_size, "num_hypotheses": n_best}
     decoding = options.chosen_decoding(directory.config().decoding, overrides, flags)
-    part = None if shard is None else _part(shard, input_file, output_file, skip_invalid=skip_invalid)
+    part = None if shard is None else _part(shard, input_file, output_file)
 
     def load() -> tuple[TrainedModel, TranslationJob]:
         trained, translator = _load(screen, directory, checkpoint, engine, device, threads, decoding)
@@ -137,7 +134,7 @@ def translate(
     if output_folder is not None:
         _translate_documents(screen, context, texts, input_file, output_folder, load, resume=resume)
         return
-    file = _opened(input_file, skip_invalid=skip_invalid)  # first, to report a missing one at once
+    file = _opened(input_file)  # first, to report a missing one at once
     with nullcontext(texts) if texts else file as lines, destination.locked():
         destination.warn_of_leftover(screen)
         trained, job = load()
@@ -172,19 +169,16 @@ def _translate_documents(
     translate_documents(screen, documents, folder, lambda: load()[1], command, resume=resume)
 
 
-def _opened(input_file: Path | None, *, skip_invalid: bool) -> AbstractContextManager[Lines]:
+def _opened(input_file: Path | None) -> AbstractContextManager[Lines]:
     if input_file is not None and input_file.suffix.lower() in DOCUMENTS:
         raise PtenmtError(
             f"--input {input_file} is a document, not lines of text",
             f"ptenmt translate {input_file} --output-dir DIR keeps its layout",
         )
-    file = input_file or Path("-")
-    return opened_lines(file, skip_invalid=skip_invalid, keeps_returns=True, hint=_INVALID_HINT)
+    return opened_lines(input_file or Path("-"), keeps_returns=True)
 
 
-def _part(
-    shard: str, input_file: Path | None, output_file: Path | None, *, skip_invalid: bool
-) -> tuple[int, int]:
+def _part(shard: str, input_file: Path | None, output_file: Path | None) -> tuple[int, int]:
     """The lines of the input that ``--shard`` means, see ``batching.shard``; raises PtenmtError."""
     if input_file is None or output_file is None:
         raise PtenmtError("--shard needs --input and --output files")
@@ -192,7 +186,7 @@ def _part(
     number, count = (int(found[1]), int(found[2])) if found else (0, 0)
     if not 1 <= number <= count:
         raise PtenmtError(f"--shard {shard} is not K/N with K from 1 to N", "such as --shard 3/16")
-    with opened_lines(input_file, skip_invalid=skip_invalid, keeps_returns=True, hint=_INVALID_HINT) as lines:
+    with opened_lines(input_file, keeps_returns=True) as lines:
         return find_shard(lines, number, count, BUFFER_SIZE)
 
 
@@ -278,7 +272,6 @@ def backtranslate(
     overrides: options.DecodingOverrides = None,
     min_score: Annotated[float | None, typer.Option(max=0, metavar="X", show_default="all")] = None,
     max_words: Annotated[int, typer.Option(min=1, metavar="N")] = 100,
-    skip_invalid: Annotated[bool, typer.Option("--skip-invalid")] = False,
     resume: options.Resume = False,
 ) -> None:
     """Translate text of a target language back, to train a model on it: back-translation.
@@ -300,7 +293,6 @@ def backtranslate(
             translation; restrict it with --set decoding.top_k=10.
         min_score: Leave out pairs that score below X, for example -1.
         max_words: Leave out lines of more words.
-        skip_invalid: Leave out lines that are not valid UTF-8, instead of stopping.
     """
     from ptenmt.translation.backtranslation import EMPTY, FOREIGN, PAIRS, BackTranslation, left_out  # NumPy
 
@@ -313,8 +305,7 @@ def backtranslate(
     directory = find_run(run)
     overrides = [_ONE, *(_SAMPLED if sample else []), *(overrides or [])]
     decoding = options.chosen_decoding(directory.config().decoding, overrides, {"beam_size": beam_size})
-    hint = "save the file as UTF-8, or leave out such lines with --skip-invalid"
-    with opened_lines(input_file, skip_invalid=skip_invalid, hint=hint) as lines, destination.locked():
+    with opened_lines(input_file) as lines, destination.locked():
         destination.warn_of_leftover(screen)
         trained, translator = _load(screen, directory, checkpoint, engine, device, threads, decoding)
         job = BackTranslation(

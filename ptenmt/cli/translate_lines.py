@@ -368,8 +368,6 @@ class TranslationView:
         if self._unknown:
             words = [word if word.isprintable() else ascii(word) for word in self._unknown]
             yield f"words outside the model's vocabulary: {self._num_unknown:,} ({_first_of(words)})"
-        if self._lines is not None and self._lines.num_invalid:
-            yield f"lines that are not valid UTF-8, left empty: {self._lines.num_invalid:,}"
 
 
 def foreign_text(language: str, target: str | None) -> str:

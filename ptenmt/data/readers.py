@@ -23,7 +23,7 @@ from ptenmt.config import CorpusFile
 from ptenmt.errors import DataError
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_HINT = "save the file as UTF-8; a compressed one needs a name that ends in .gz"
+_HINT = "save the file as UTF-8 (iconv -c drops what is not); a compressed one needs a name that ends in .gz"
 _CHUNK = 1 << 16
 
 
@@ -31,9 +31,8 @@ class Lines:
     """The lines of an open file without their ends; they can be read once.
 
     Errors have the ``name`` of the file. ``stored`` is the file on disk, compressed or not; None if its size
-    is unknown. A line that is not UTF-8 is an error with the ``hint``, or if ``skip_invalid``, an empty line.
-    If it ``keeps_returns``, the carriage return of a line end is part of the line. ``num_invalid`` counts the
-    lines so far that were not UTF-8, ``num_bytes`` the uncompressed bytes read.
+    is unknown. If it ``keeps_returns``, the carriage return of a line end is part of the line. ``num_bytes``
+    counts the uncompressed bytes read.
     """
 
     def __init__(
@@ -42,14 +41,11 @@ class Lines:
         name: str,
         *,
         stored: io.BufferedIOBase | None = None,
-        skip_invalid: bool = False,
         keeps_returns: bool = False,
-        hint: str = _HINT,
     ) -> None:
         self._file, self._name, self._stored = file, name, stored
-        self._skip_invalid, self._hint = skip_invalid, hint
         self._end = b"" if keeps_returns else b"\r"
-        self.num_invalid = self.num_bytes = self._num_read = self._num_ready = 0
+        self.num_bytes = self._num_read = self._num_ready = 0
         self._lines = self._read()
 
     def __iter__(self) -> Iterator[str]:
@@ -107,11 +103,8 @@ class Lines:
         try:
             text = line.removesuffix(b"\n").removesuffix(self._end).decode()
         except UnicodeDecodeError as error:
-            self.num_invalid += 1
-            if self._skip_invalid:
-                return ""
             raise DataError(
-                f"{self._name}, line {number}: byte {error.start + 1} is not valid UTF-8", self._hint
+                f"{self._name}, line {number}: byte {error.start + 1} is not valid UTF-8", _HINT
             ) from error
         if number == 1 and line.count(b"\r") > 1 and not line.endswith(b"\n"):
             message = f"{self._name} has carriage returns instead of line ends"
@@ -125,14 +118,12 @@ def has_many_zeros(content: bytes) -> bool:
 
 
 @contextmanager
-def opened_lines(
-    path: Path, *, skip_invalid: bool = False, keeps_returns: bool = False, hint: str = _HINT
-) -> Iterator[Lines]:
+def opened_lines(path: Path, *, keeps_returns: bool = False) -> Iterator[Lines]:
     """Open a text file, plain or ``.gz``, a pipe, or standard input (``-``); DataError if it cannot be read.
 
     The other arguments are those of :class:`Lines`.
     """
-    lines = partial(Lines, skip_invalid=skip_invalid, keeps_returns=keeps_returns, hint=hint)
+    lines = partial(Lines, keeps_returns=keeps_returns)
     if str(path) == "-":
         if sys.stdin is None:
             raise DataError("cannot read standard input: it is closed", "give a file")

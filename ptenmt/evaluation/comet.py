@@ -7,7 +7,7 @@ from typing import Any
 
 from ptenmt.errors import ConfigError, PtenmtError
 from ptenmt.evaluation.test_sets import TestSet
-from ptenmt.scores import Difference, Score, mean_scores
+from ptenmt.scores import Score, mean_score
 
 _BATCH_SIZE = 16
 
@@ -45,14 +45,7 @@ class Comet:
 
     def score(self, texts: Sequence[str]) -> Score:
         """100 times the mean of the sentences, with the first reference of each."""
-        ((score,), _) = mean_scores("COMET", self._signature, [self._sentence_values(texts)])
-        return score
-
-    def difference(self, texts: Sequence[str], baseline: Sequence[str]) -> Difference:
-        """The score beside a baseline's."""
-        values = [self._sentence_values(system) for system in (baseline, texts)]
-        (of_baseline, score), p_value = mean_scores("COMET", self._signature, values)
-        return Difference(score=score, baseline=of_baseline, p_value=p_value)
+        return mean_score("COMET", self._signature, self._sentence_values(texts))
 
     def _sentence_values(self, texts: Sequence[str]) -> list[float]:
         import torch  # of unbabel-comet

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ptenmt.scores import Scorer
-from ptenmt.tokenizers.words import word_pattern
 from ptenmt.translation.safeguards import repeated_ngrams
 
 NUM_EXAMPLES = 20
@@ -14,10 +13,6 @@ _LENGTH_EDGES = (10, 20, 30, 40)
 _MAX_DEGENERATE_EXAMPLES = 5
 _MAX_PHRASE = 8
 _MIN_REPEATS = 3
-_COPIED_SHARE = 0.5
-_MIN_COPIED = 3
-_LONG_FACTOR = 1.5
-_LONG_WORDS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,8 +26,6 @@ class EvaluatedSentence:
     hypothesis: str
     score: float
     """chrF2++ of this sentence alone, 0 to 100."""
-    baseline: str | None = None
-    baseline_score: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +44,7 @@ class DegenerateOutputs:
     """One kind of degenerate output, detected by simple rules."""
 
     name: str
-    """``empty``, ``repetitive``, ``copied`` or ``over-long``."""
+    """``empty`` or ``repetitive``."""
     definition: str
     count: int
     examples: list[EvaluatedSentence]
@@ -66,11 +59,6 @@ class ErrorAnalysis:
     worst: list[EvaluatedSentence]
     """By ``EvaluatedSentence.score``, the worst first; of equals the longest translation."""
     degenerate_outputs: list[DegenerateOutputs]
-
-
-def find_words(text: str) -> list[str]:
-    """The words of a text, without punctuation."""
-    return [word for word in word_pattern().findall(text) if word[0].isalnum()]
 
 
 def analyse_errors(
@@ -108,12 +96,9 @@ def _band_names(edges: Sequence[int]) -> Iterator[str]:
 
 
 def find_degenerate_outputs(sentences: Sequence[EvaluatedSentence]) -> list[DegenerateOutputs]:
-    """Count each kind and give some examples; copies of the source are left out where sources are unknown."""
-    knows_sources = all(sentence.source is not None for sentence in sentences)
+    """Count each kind and give some examples."""
     outputs = []
     for name, (definition, applies) in _DEGENERATE.items():
-        if name == "copied" and not knows_sources:
-            continue
         matching = list(filter(applies, sentences))
         first = matching[:_MAX_DEGENERATE_EXAMPLES]
         outputs.append(
@@ -133,35 +118,11 @@ def _is_repetitive(sentence: EvaluatedSentence) -> bool:
     return repeats >= _MIN_REPEATS and repeats > max(map(max_repeats, sentence.references))
 
 
-def _is_copied(sentence: EvaluatedSentence) -> bool:
-    words = find_words(sentence.hypothesis.casefold())
-    source = set(find_words((sentence.source or "").casefold()))
-    allowed = {word for reference in sentence.references for word in find_words(reference.casefold())}
-    num_copied = sum(word in source and word not in allowed for word in words)
-    return num_copied >= max(_MIN_COPIED, _COPIED_SHARE * len(words))
-
-
-def _is_over_long(sentence: EvaluatedSentence) -> bool:
-    num_words = len(sentence.hypothesis.split())
-    longest = max(len(text.split()) for text in sentence.references)
-    return num_words > _LONG_FACTOR * longest and num_words > longest + _LONG_WORDS
-
-
 _DEGENERATE: dict[str, tuple[str, Callable[[EvaluatedSentence], bool]]] = {
     "empty": ("no text at all", lambda sentence: not sentence.hypothesis.strip()),
     "repetitive": (
         f"a phrase of up to {_MAX_PHRASE} words at least {_MIN_REPEATS} times in a row, and more often than "
         "in any reference",
         _is_repetitive,
-    ),
-    "copied": (
-        f"at least {_MIN_COPIED} words, and at least half of all, are copied from the source and in no "
-        "reference",
-        _is_copied,
-    ),
-    "over-long": (
-        f"more than {_LONG_FACTOR:g} times as long as the longest reference, and by more than "
-        f"{_LONG_WORDS} words",
-        _is_over_long,
     ),
 }

@@ -1,34 +1,22 @@
-"""Evaluate a run, or finished translations: scores, comparison with a baseline, error analysis."""
+"""Evaluate a run, or finished translations: scores, error analysis."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from ptenmt.atomic_files import make_folder, write_text
 from ptenmt.data.corpus import HeldOutSplit, load_split
 from ptenmt.data.store import fingerprint
-from ptenmt.data.text import spacing
 from ptenmt.errors import ConfigError, OnProgress, RunError
 from ptenmt.evaluation.comet import Comet
-from ptenmt.evaluation.errors import (
-    ErrorAnalysis,
-    EvaluatedSentence,
-    analyse_errors,
-)
+from ptenmt.evaluation.errors import ErrorAnalysis, EvaluatedSentence, analyse_errors
 from ptenmt.evaluation.robustness import NoiseScores, score_robustness
 from ptenmt.evaluation.systems import LoadOptions, SearchFacts, System, calibrate, teacher_forced
-from ptenmt.evaluation.test_sets import (
-    PLAIN_TEXT,
-    TOKENIZED_TEXT,
-    EvaluationFiles,
-    Hypotheses,
-    TestSet,
-)
+from ptenmt.evaluation.test_sets import PLAIN_TEXT, EvaluationFiles, Hypotheses, TestSet
 from ptenmt.runs import Run, check_task, find_run
 from ptenmt.runs.history import perplexity
-from ptenmt.scores import Difference, MetricName, Score, Scorer, TextForm
+from ptenmt.scores import MetricName, Score, Scorer
 
 SENTENCE_METRIC: MetricName = "chrF2++"
 LENGTH_METRICS: tuple[MetricName, ...] = ("BLEU", "chrF2++")
@@ -58,10 +46,6 @@ class Evaluation:
     """Sources and references that were truncated to the model's positions for loss and accuracy."""
     scores: list[Score]
     """BLEU, chrF2++ and TER, detokenized; then, where the corpus is tokenized, of its tokens."""
-    baseline: str | None
-    """The run or file that the scores are compared with."""
-    differences: list[Difference]
-    """Each score beside the baseline's; empty without a baseline."""
     search: SearchFacts | None = None
     """None: the hypotheses were given."""
     error_analysis: ErrorAnalysis
@@ -70,7 +54,6 @@ class Evaluation:
     sentences: list[EvaluatedSentence]
     test_set: TestSet
     output: Hypotheses
-    baseline_output: Hypotheses | None = None
 
     @property
     def num_pairs(self) -> int:
@@ -108,8 +91,6 @@ class Evaluation:
             "accuracy": self.accuracy,
             "num_truncated": self.num_truncated,
             "scores": [score.facts() for score in self.scores],
-            "baseline": self.baseline,
-            "differences": [difference.facts() for difference in self.differences],
             "search": None if self.search is None else asdict(self.search),
             "sentences_per_second": self.sentences_per_second,
             "error_analysis": asdict(self.error_analysis),
@@ -121,95 +102,19 @@ class Evaluation:
 
         They are ``source.txt`` and, for each form, such as ``detokenized``: ``detokenized.hypotheses.txt``,
         ``detokenized.reference.txt`` and, if there are more references, ``detokenized.reference2.txt`` and so
-        on; with a baseline, ``detokenized.baseline.txt``. The folder is created if it is missing; other files
-        in it stay. Raises OutputError.
+        on. The folder is created if it is missing; other files in it stay. Raises OutputError.
         """
         columns: dict[str, Sequence[str | None]] = {}
         if self.test_set.sources is not None:
             columns["source"] = self.test_set.sources
         for form, of_form in self.test_set.references_by_form.items():
             columns[f"{form}.hypotheses"] = self.output.in_form(form)
-            if self.baseline_output is not None:
-                columns[f"{form}.baseline"] = self.baseline_output.in_form(form)
             for number, references in enumerate(of_form, start=1):
                 columns[f"{form}.reference{number if number > 1 else ''}"] = references
         make_folder(folder)
         for name, lines in columns.items():
             write_text(folder / f"{name}.txt", "".join(f"{line or ''}\n" for line in lines))
         return [folder / f"{name}.txt" for name in columns]
-
-
-@dataclass(frozen=True, kw_only=True)
-class EvaluationRequest:
-    """A checked request: what to score, on what, and how to load runs."""
-
-    run: Run | None
-    """None: hypotheses and references are files, and nothing else is known."""
-    split: HeldOutSplit | None
-    files: EvaluationFiles
-    test_set: TestSet
-    options: LoadOptions
-
-    @classmethod
-    def prepare(
-        cls, run: str | Path | Run | None, split: HeldOutSplit, files: EvaluationFiles, options: LoadOptions
-    ) -> Self:
-        """Find the run and read the test set; errors as of ``evaluate``."""
-        has_references = bool(files.references)
-        needs_no_run = run is None and files.hypotheses is not None and has_references
-        directory = None if needs_no_run else find_run(run, "translation")
-        if directory is not None:
-            config = directory.config()
-            data, is_lowercase = config.data, config.has_lowercase_text
-        else:
-            data = TOKENIZED_TEXT if files.is_tokenized else PLAIN_TEXT
-            is_lowercase = False
-        if files.is_tokenized and spacing(data) == "none":
-            raise ConfigError("--tokenized: the corpus of this run is plain text", "leave it out")
-        if files.references or directory is None:
-            test_set = TestSet.from_files(files, data, is_lowercase=is_lowercase)
-            return cls(run=directory, split=None, files=files, test_set=test_set, options=options)
-        test_set = held_out_test_set(directory, split, options)
-        return cls(run=directory, split=split, files=files, test_set=test_set, options=options)
-
-    @property
-    def name(self) -> str:
-        """What is scored: a file of translations, or a run."""
-        return str(self.files.hypotheses or (self.run and self.run.name))
-
-    @property
-    def pairs_name(self) -> str:
-        """Such as ``test pairs``, or ``pairs of talk.en``."""
-        if self.split:
-            return f"{self.split} pairs"
-        return f"pairs of {self.files.references[0]}"
-
-    def load(self, run: Run | None = None) -> System:
-        """Load a run, by default the requested one; RunError without one, ConfigError without sources."""
-        run = run or self.run
-        if run is None:
-            raise RunError("no run is given, and finished translations need none", "name one with --run")
-        if self.test_set.sources is None:
-            raise ConfigError(
-                f"{run.name} cannot translate: only references are given", "add the sources: --source FILE"
-            )
-        return System.load(run, self.options)
-
-    def load_baseline(self, baseline: str | Path) -> System | Hypotheses:
-        """Read a file of translations, or else load the run of that name."""
-        if Path(baseline).is_file():
-            return self.read_hypotheses(baseline)
-        try:
-            return self.load(find_run(baseline))
-        except RunError as error:
-            raise RunError(f"{error.message}, and no file {baseline}", error.hint) from error
-
-    def read_hypotheses(self, file: str | Path) -> Hypotheses:
-        """Read finished translations of the test set."""
-        owner = f" of {self.run.path}" if self.split and self.run is not None else ""
-        return self.test_set.hypotheses_from_file(
-            Path(file), is_tokenized=self.files.is_tokenized, name=f"{self.pairs_name}{owner}"
-        )
 
 
 def held_out_test_set(run: Run, split: HeldOutSplit, options: LoadOptions) -> TestSet:
@@ -233,7 +138,6 @@ def evaluate(
     split: HeldOutSplit = "test",
     *,
     files: EvaluationFiles | None = None,
-    baseline: str | Path | None = None,
     load: LoadOptions | None = None,
     with_robustness: bool = False,
     with_calibration: bool = False,
@@ -247,8 +151,7 @@ def evaluate(
             needed where hypotheses and references are files.
         split: Which of the run's own pairs to score, if no references are given.
         files: Files to translate or to score instead.
-        baseline: A run, or a file of translations, to compare with.
-        load: How to load the run, and the baseline if it is one.
+        load: How to load the run.
         with_robustness: Also translate the sources under each noise of ``data.augment``, which takes nine
             times as long.
         with_calibration: Fit the confidences of translations on the run's validation pairs first, or on
@@ -267,86 +170,79 @@ def evaluate(
     files, load = files or EvaluationFiles(), load or LoadOptions()
     if files.hypotheses is not None:
         needing = {"--robustness": with_robustness, "--calibrate": with_calibration}
-        _check_hypotheses_alone(load, baseline, needing)
-    request = EvaluationRequest.prepare(run, split, files, load)
-    test_set = request.test_set
+        _check_hypotheses_alone(load, needing)
+    directory, own_split, test_set = _read_test_set(run, split, files, load)
+    pairs_name = f"{own_split} pairs" if own_split else f"pairs of {files.references[0]}"
     metric = None if comet is None else Comet(comet, test_set)
-    other = None if baseline is None else request.load_baseline(baseline)
     found: dict[str, Any] = {}
     if files.hypotheses is not None:
-        output = request.read_hypotheses(files.hypotheses)
-    else:
-        system = request.load()
+        owner = f" of {directory.path}" if own_split and directory is not None else ""
+        output = test_set.hypotheses_from_file(Path(files.hypotheses), name=f"{pairs_name}{owner}")
+    elif directory is not None:
+        system = System.load(directory, load)
         # First, since it loads the weights, which a training may replace meanwhile.
         model, tokenizers = system.trained.numpy_model, system.trained.tokenizers
         found |= asdict(teacher_forced(model, tokenizers, test_set.pairs(), on_progress))
         found["checkpoint"] = system.trained.info.label
         if with_calibration:
-            validation = (
-                held_out_test_set(system.trained.run, "validation", load) if request.split else test_set
-            )
+            validation = held_out_test_set(directory, "validation", load) if own_split else test_set
             calibrate(system, validation.pairs(), on_progress)
         output, found["search"] = system.translate(test_set, on_progress)
         if with_robustness:
             found["robustness"] = score_robustness(system, test_set, on_progress)
-    if isinstance(other, System):
-        other, _ = other.translate(test_set, on_progress)
     on_progress("scoring", 0, 1)
-    scorers = {form: Scorer(form, references) for form, references in test_set.references_by_form.items()}
-    scores, differences = _scores(scorers, metric, output, other)
-    sentences = _sentences(test_set, output, other)
+    scores = [
+        score
+        for form, references in test_set.references_by_form.items()
+        for score in Scorer(form, references).scores(output.in_form(form))
+    ]
+    if metric is not None:
+        scores.append(metric.score(output.texts))
+    sentences = _sentences(test_set, output)
     scorer = Scorer("detokenized", test_set.references, LENGTH_METRICS)
     return Evaluation(
-        name=request.name,
-        folder=None if request.run is None else str(request.run.path),
-        split=request.split,
-        pairs_name=request.pairs_name,
-        files=request.files.names,
+        name=str(files.hypotheses or (directory and directory.name)),
+        folder=None if directory is None else str(directory.path),
+        split=own_split,
+        pairs_name=pairs_name,
+        files=files.names,
         scores=scores,
-        baseline=None if baseline is None else str(baseline),
-        differences=differences,
         error_analysis=analyse_errors(sentences, scorer, output.texts),
         sentences=sentences,
         test_set=test_set,
         output=output,
-        baseline_output=other,
         **found,
     )
 
 
-def _check_hypotheses_alone(load: LoadOptions, baseline: str | Path | None, given: dict[str, bool]) -> None:
+def _check_hypotheses_alone(load: LoadOptions, given: dict[str, bool]) -> None:
     """Refuse options that have no effect on finished translations."""
-    if baseline is None or Path(baseline).is_file():  # no run is loaded
-        given |= {
-            "--checkpoint": load.checkpoint != "best",
-            "--engine": load.engine != "auto",
-            "decoding options": bool(load.overrides),
-        }
+    given |= {
+        "--checkpoint": load.checkpoint != "best",
+        "--engine": load.engine != "auto",
+        "decoding options": bool(load.overrides),
+    }
     if names := " or ".join(name for name, is_given in given.items() if is_given):
         raise ConfigError(f"{names} cannot be used with finished translations: nothing is translated")
 
 
-def _scores(
-    scorers: dict[TextForm, Scorer], comet: Comet | None, output: Hypotheses, baseline: Hypotheses | None
-) -> tuple[list[Score], list[Difference]]:
-    """All scores, and beside those of the baseline's output, if there is one."""
-    if baseline is None:
-        scores = list(chain(*(scorer.scores(output.in_form(form)) for form, scorer in scorers.items())))
-        return (scores if comet is None else [*scores, comet.score(output.texts)]), []
-    differences = [
-        difference
-        for form, scorer in scorers.items()
-        for difference in scorer.differences(output.in_form(form), baseline.in_form(form))
-    ]
-    if comet is not None:
-        differences.append(comet.difference(output.texts, baseline.texts))
-    return [difference.score for difference in differences], differences
+def _read_test_set(
+    run: str | Path | Run | None, split: HeldOutSplit, files: EvaluationFiles, options: LoadOptions
+) -> tuple[Run | None, HeldOutSplit | None, TestSet]:
+    """The run, if more than files is needed; which of its own pairs are scored, if not files; the pairs."""
+    if run is None and files.hypotheses is not None and files.references:
+        return None, None, TestSet.from_files(files, PLAIN_TEXT)
+    directory = find_run(run, "translation")
+    config = directory.config()
+    if not files.references:
+        return directory, split, held_out_test_set(directory, split, options)
+    test_set = TestSet.from_files(files, config.data, is_lowercase=config.has_lowercase_text)
+    return directory, None, test_set
 
 
-def _sentences(test_set: TestSet, output: Hypotheses, baseline: Hypotheses | None) -> list[EvaluatedSentence]:
+def _sentences(test_set: TestSet, output: Hypotheses) -> list[EvaluatedSentence]:
     scorer = Scorer("detokenized", test_set.references, (SENTENCE_METRIC,))
     scores = scorer.sentence_values(output.texts, SENTENCE_METRIC)
-    baseline_scores = None if baseline is None else scorer.sentence_values(baseline.texts, SENTENCE_METRIC)
     return [
         EvaluatedSentence(
             row=row + 1,
@@ -354,8 +250,6 @@ def _sentences(test_set: TestSet, output: Hypotheses, baseline: Hypotheses | Non
             references=test_set.references_of(row),
             hypothesis=text,
             score=scores[row],
-            baseline=None if baseline is None else baseline.texts[row],
-            baseline_score=None if baseline_scores is None else baseline_scores[row],
         )
         for row, text in enumerate(output.texts)
     ]

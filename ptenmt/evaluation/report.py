@@ -126,9 +126,6 @@ def _example(
     reference = nearest_reference(sentence.hypothesis, sentence.references)
     title = f"{prefix}pair {sentence.row:,} · chrF2++ {sentence.score:.1f}"
     pairs = {"reference": (reference, sentence.hypothesis), "translation": (sentence.hypothesis, reference)}
-    if sentence.baseline is not None:
-        title += f" · baseline {sentence.baseline_score:.1f}"
-        pairs["baseline"] = sentence.baseline, reference
     texts: list[ExampleText] = [
         (label, word_differences(text, other), target_language) for label, (text, other) in pairs.items()
     ]

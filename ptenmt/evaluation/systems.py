@@ -96,10 +96,7 @@ class System:
         started = time.perf_counter()
         translations = self.translations(test_set, on_progress)
         seconds = time.perf_counter() - started
-        if self._is_prepared_as(test_set):
-            hypotheses = test_set.hypotheses_from_translations(translations)
-        else:
-            hypotheses = test_set.hypotheses_from_texts([translation.text for translation in translations])
+        hypotheses = test_set.hypotheses_from_translations(translations)
         engine, decoding = self.translator.engine, self.translator.config.decoding
         facts = SearchFacts(
             engine=engine.name,

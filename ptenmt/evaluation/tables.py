@@ -7,15 +7,11 @@ from ptenmt.evaluation.evaluation import Evaluation
 from ptenmt.evaluation.robustness import NoiseScores
 from ptenmt.inspection.figures import Table
 from ptenmt.runs.history import NOTHING
-from ptenmt.scores import SIGNIFICANCE_LEVEL, Difference
 
 
 def evaluation_tables(evaluation: Evaluation, *, with_details: bool) -> list[Table]:
     """The scores and the error analysis; with details, by source length, too."""
-    tables = [scores_table(evaluation)]
-    if evaluation.baseline is not None:
-        tables.append(comparison_table(evaluation.baseline, evaluation.differences))
-    tables.append(failures_table(evaluation))
+    tables = [scores_table(evaluation), failures_table(evaluation)]
     if evaluation.robustness is not None:
         tables.append(robustness_table(evaluation.robustness))
     if with_details:
@@ -30,12 +26,8 @@ def sentence_tables(sentences: Sequence[EvaluatedSentence]) -> Iterator[Table]:
         for number, reference in enumerate(sentence.references, start=1):
             rows.append(("reference" if number == 1 else f"reference {number}", reference))
         rows.append(("translation", sentence.hypothesis or NOTHING))
-        score = f"{sentence.score:.1f}"
-        if sentence.baseline is not None:
-            rows.append(("baseline", sentence.baseline or NOTHING))
-            score += f", baseline {sentence.baseline_score:.1f}"
         title = f"worst {rank}: sentence {sentence.row:,}"
-        yield Table(title=title, rows=[*rows, ("chrF2++", score)])
+        yield Table(title=title, rows=[*rows, ("chrF2++", f"{sentence.score:.1f}")])
 
 
 def scores_table(evaluation: Evaluation) -> Table:
@@ -60,25 +52,6 @@ def scores_table(evaluation: Evaluation) -> Table:
         "The intervals are 95% confidence intervals from bootstrap resampling."
     )
     return Table(title=title, header=("score", "value", "95%", "how"), rows=rows, numbers={1}, note=note)
-
-
-def comparison_table(baseline: str, differences: Sequence[Difference]) -> Table:
-    """Every score beside the baseline's."""
-    rows = [
-        (
-            difference.score.name,
-            f"{difference.score.value:.2f}",
-            f"{difference.baseline.value:.2f}",
-            f"{difference.score.value - difference.baseline.value:+.2f}",
-            difference.formatted_p(),
-            f"{difference.score.text}: {difference.verdict}",
-        )
-        for difference in differences
-    ]
-    header = ("score", "value", "baseline", "difference", "p", "paired bootstrap")
-    note = f"A difference is significant where p is below {SIGNIFICANCE_LEVEL}."
-    title = f"against {baseline}"
-    return Table(title=title, header=header, rows=rows, numbers={1, 2, 3, 4}, note=note)
 
 
 def failures_table(evaluation: Evaluation) -> Table:

@@ -14,7 +14,6 @@ from ptenmt.scores import TextForm
 from ptenmt.translation import Translation
 
 PLAIN_TEXT = DataConfig(source="files", path="-", tokenization="none")
-TOKENIZED_TEXT = DataConfig(source="files", path="-", tokenization="given")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,8 +30,6 @@ class EvaluationFiles:
     """Files of reference translations; each sentence needs a line that is not empty in one of them."""
     hypotheses: str | Path | None = None
     """Translations to score; nothing is translated then."""
-    is_tokenized: bool = False
-    """Whether words and punctuation are separated by spaces as in the training corpus, not as in prose."""
 
     def __post_init__(self) -> None:
         if self.source is not None and not self.references:
@@ -44,8 +41,6 @@ class EvaluationFiles:
                 f"{self.references[0]}: references cannot be scored without translations",
                 "add what to translate, --source FILE, or finished translations, --hypotheses FILE",
             )
-        if self.is_tokenized and not self.names:
-            raise ConfigError("--tokenized describes files, and none is given")
 
     @property
     def names(self) -> dict[str, list[str]]:
@@ -108,11 +103,6 @@ class TestSet:
                     "line n of one file must translate line n of the other",
                 )
         references = _without_blanks(columns)
-        preparation = TextPreparation(data)
-        if files.is_tokenized:
-            prepare, target = preparation.prepare, data.languages[1]
-            prepared = None if sources is None else [prepare(text, data.languages[0]) for text in sources]
-            return cls._of_corpus(prepared, _mapped(references, lambda text: prepare(text, target)), data)
         return replace(cls.from_typed(sources, references, data), is_lowercase=is_lowercase)
 
     @classmethod
@@ -174,23 +164,18 @@ class TestSet:
         return fingerprint(self.pairs())
 
     def hypotheses_from_translations(self, translations: Sequence[Translation]) -> Hypotheses:
-        """Translations by a run whose corpus is prepared as this one."""
+        """Translations by a run; their tokens are those of its own corpus."""
         needs_tokens = self.token_references is not None
         return Hypotheses(
             texts=[translation.text for translation in translations],
             tokens=[translation.raw for translation in translations] if needs_tokens else None,
         )
 
-    def hypotheses_from_texts(self, texts: Sequence[str]) -> Hypotheses:
-        """Detokenized translations by any system."""
-        tokens = None if self.token_references is None else self._prepared(texts)
-        return Hypotheses(texts=list(texts), tokens=tokens)
-
     def _prepared(self, targets: Sequence[str]) -> list[str]:
         prepare = TextPreparation(self.data).prepare_input
         return [prepare(text, self.data.languages[1]) for text in targets]
 
-    def hypotheses_from_file(self, file: Path, *, is_tokenized: bool, name: str) -> Hypotheses:
+    def hypotheses_from_file(self, file: Path, name: str) -> Hypotheses:
         """Translations from a file, one per line; ``name`` is the test set's in an error message.
 
         Raises DataError if the file cannot be read, or has more or fewer lines than there are sentences.
@@ -201,11 +186,9 @@ class TestSet:
                 f"{file} has {_count_lines(texts)} instead of {len(self):,}, one for each of the {name}",
                 "line n must translate sentence n; --reference FILE or --run NAME choose other sentences",
             )
-        if not is_tokenized:
-            return self.hypotheses_from_texts(texts)
-        finish = TextPreparation(self.data).detokenize
-        finished = [finish(text, self.data.languages[1]) for text in texts]
-        return Hypotheses(texts=finished, tokens=None if self.token_references is None else texts)
+        return Hypotheses(
+            texts=texts, tokens=None if self.token_references is None else self._prepared(texts)
+        )
 
 
 def _mapped(columns: Sequence[Sequence[str | None]], change: Callable[[str], str]) -> list[list[str | None]]:

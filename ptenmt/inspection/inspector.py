@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 from ptenmt.data.text import repair_wordpiece
 from ptenmt.errors import DataError
@@ -119,14 +118,6 @@ class Inspector:
             )
             for text, source, target, target_text in zip(texts, sources, targets, target_texts, strict=True)
         ]
-
-    def word_ids(self, word: str, side: Literal["source", "target"]) -> list[int]:
-        """The ids of a word of one side's language, as the model reads it; DataError for no word."""
-        if self.config.task == "next-word":
-            return context_words(word, self.tokenizers.source, self.config).ids
-        encode = self._encoding.sources if side == "source" else self._encoding.targets
-        ((ids,), _) = encode([word])
-        return ids[1:-1]
 
     def _translated(self, sources: Sequence[list[int]]) -> list[list[int]]:
         """The ids of the model's translations; blank for a blank sentence."""

@@ -1,7 +1,7 @@
-"""Plots of training curves, learning-rate schedules, nearest embeddings and the positional encoding."""
+"""Plots of training curves, learning-rate schedules and the positional encoding."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -9,16 +9,13 @@ import numpy as np
 
 from ptenmt.config import Config, TrainingConfig
 from ptenmt.config.schedule import learning_rate, num_warmup_steps
-from ptenmt.errors import ConfigError, DataError, PtenmtError, RunError
-from ptenmt.inspection.figures import HeatMap, Line, LinePlot, Table
-from ptenmt.inspection.inspector import Inspector
+from ptenmt.errors import ConfigError, PtenmtError, RunError
+from ptenmt.inspection.figures import HeatMap, Line, LinePlot
 from ptenmt.model.positions import positional_encoding
 from ptenmt.runs import Run, find_run
 from ptenmt.runs.history import History
-from ptenmt.tokenizers import SPECIAL_PIECES, UNK
 
 Axis = Literal["steps", "epochs", "minutes"]
-Side = Literal["source", "target"]
 
 _TITLES = {
     "loss": ("Loss", "nats per token"),
@@ -155,71 +152,6 @@ def _default_steps(options: TrainingConfig) -> int:
             "give --steps N; ptenmt train --dry-run counts them",
         )
     return max(_WARMUPS_SHOWN * options.warmup_steps, _MIN_STEPS_SHOWN)
-
-
-# Embeddings
-
-
-@dataclass(frozen=True, kw_only=True)
-class Neighbours:
-    """The vocabulary's nearest neighbours of a word."""
-
-    word: str
-    pieces: list[str]
-    """The tokens of the word; of several, the mean of their embeddings is compared."""
-    neighbours: list[tuple[str, float]]
-    """Tokens and the cosine between their embedding and the word's, largest first."""
-
-
-def nearest_neighbours(
-    inspector: Inspector, words: Sequence[str], *, side: Side = "source", count: int = 10
-) -> list[Neighbours]:
-    """Find the tokens whose embeddings are most similar to those of words, by cosine.
-
-    ``side`` is the language of the words; a next-word model has one vocabulary, its source. Of each word
-    there are ``count`` neighbours, without the word's own tokens and special tokens.
-
-    Raises:
-        DataError: A word is empty or not in the vocabulary.
-    """
-    is_next_word = inspector.config.task == "next-word"
-    if is_next_word and side == "target":
-        raise DataError("a next-word model has one vocabulary, its source", "leave out --side")
-    if is_next_word:
-        table = inspector.next_word.embeddings()
-    else:
-        table = inspector.model.embeddings("encoder" if side == "source" else "decoder")
-    table = table / np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1e-12)  # [V, D]
-    pieces = inspector.tokenizers.source.pieces if side == "source" else inspector.tokenizers.target.pieces
-    results = []
-    for word in words:
-        ids = inspector.word_ids(word, side)
-        if not ids:
-            raise DataError("a word is empty", "give words such as casa")
-        if UNK in ids:
-            other = "target" if side == "source" else "source"
-            hint = "check the spelling" + ("" if is_next_word else f", or try --side {other}")
-            raise DataError(f"the {side} vocabulary does not contain {word!r}", hint)
-        own = table[ids].mean(axis=0)
-        cosines = table @ own / max(float(np.linalg.norm(own)), 1e-12)
-        cosines[[*range(len(SPECIAL_PIECES)), *ids]] = -np.inf
-        best = np.argsort(-cosines, kind="stable")[:count]
-        best = best[np.isfinite(cosines[best])]
-        neighbours = list(zip(pieces(best.tolist()), map(float, cosines[best]), strict=True))
-        results.append(Neighbours(word=word, pieces=pieces(ids), neighbours=neighbours))
-    return results
-
-
-def neighbour_tables(results: Sequence[Neighbours]) -> list[Table]:
-    """A table per word."""
-    tables = []
-    for result in results:
-        pieces = "" if result.pieces == [result.word] else f" ({' '.join(result.pieces)})"
-        rows = [(piece, f"{cosine:.3f}") for piece, cosine in result.neighbours]
-        tables.append(
-            Table(title=f"{result.word}{pieces}", header=("neighbour", "cosine"), rows=rows, numbers={1})
-        )
-    return tables
 
 
 # Positions

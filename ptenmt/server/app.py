@@ -208,7 +208,7 @@ class RequestMiddleware:
         """Receive the body, limited in size and time; after it, the disconnection of the client."""
         is_upload = scope["path"].removeprefix(scope["root_path"]) == _UPLOAD_PATH
         num_left = 12 * self._limits.characters + 10_000  # in JSON, a character takes at most twelve bytes
-        num_left = self._limits.file_bytes + _FORM_BYTES if is_upload else num_left
+        num_left = int(self._limits.file_megabytes * 1e6) + _FORM_BYTES if is_upload else num_left
         deadline = asyncio.get_running_loop().time() + self._limits.body_seconds * (2 if is_upload else 1)
         is_complete = False
 

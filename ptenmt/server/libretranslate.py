@@ -197,7 +197,7 @@ async def translate_file(request: Request, service: SharedService) -> dict[str, 
         service.check_key(request, key)
     with service.documents.taken(client_of(request)):
         body, name, content = await schemas.read_upload(
-            request, schemas.FileRequest, service.limits.file_bytes
+            request, schemas.FileRequest, int(service.limits.file_megabytes * 1e6)
         )
         work = _translate_document(request, service, service.check(request, body), name, content)
         translated, detected = await answer_in_time(request, work, service.limits.file_seconds)

@@ -89,11 +89,6 @@ class Limits:
                 raise ConfigError(f"--limit {text}: give a {kind} above 0, up to {_MAX:,}")
         return cls(**numbers)  # type: ignore[arg-type]
 
-    @property
-    def file_bytes(self) -> int:
-        """Size of a document."""
-        return int(self.file_megabytes * 1_000_000)
-
 
 class Refusal(HTTPException):
     """A request is not answered as its client would like; it may try again after so many seconds, if any."""

@@ -5,7 +5,7 @@ student on the rest. Translations and pairs are cached by all that they depend o
 it was interrupted.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, compress, islice
 from pathlib import Path
@@ -176,18 +176,20 @@ def write_translations(translator: Translator, corpus: Corpus, file: Path, on_pr
     """
     penalty = translator.config.decoding.length_penalty
 
-    def lines(sources: list[str]) -> Iterator[str]:
+    def translated(sources: list[str]) -> str:
+        lines = []
         found = {row: each for part in translator.translate_prepared(sources) for row, each in part.items()}
         for row in range(len(sources)):
             translation = found[row]
             is_usable = translation.is_complete and not set(translation.ids) <= {START, END}
             score = mean_log_probability(translation.ids, translation.score, penalty)
-            yield tsv_line(translation.raw, f"{score:.4f}" if is_usable else "-inf")
+            lines.append(tsv_line(translation.raw, f"{score:.4f}" if is_usable else "-inf"))
+        return "".join(lines)
 
     write_buffers(
         file,
         (source for source, _ in corpus.train),
-        lambda sources: lambda: "".join(lines(sources)),
+        translated,
         lambda num_done: on_progress("translating", num_done, len(corpus.train)),
     )
 

@@ -11,7 +11,7 @@ import gzip
 import json
 import os
 import zlib
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -199,28 +199,23 @@ class ResumableOutput:
 def write_buffers(
     file: Path,
     texts: Iterator[str],
-    start: Callable[[list[str]], Callable[[], str]],
+    work: Callable[[list[str]], str],
     on_done: Callable[[int], None],
 ) -> None:
     """Write what each buffer of texts becomes to a file, unless it is there; an interrupted call is resumed.
 
-    The file's name stands for all that the output depends on. ``start`` starts the work on a buffer and
-    returns a function that waits for its output; the next buffer is started before. ``on_done`` is called
-    with the number of texts that are done, at first those of an interrupted call. Raises OutputError.
+    The file's name stands for all that the output depends on. ``work`` returns a buffer's output. ``on_done``
+    is called with the number of texts that are done, at first those of an interrupted call. Raises
+    OutputError.
     """
     if file.exists():
         return
-    pending: deque[tuple[list[str], Callable[[], str]]] = deque()
     try:
         with locked(file), open_resumable(file, {}, texts, resume=True) as output:
             on_done(num_done := output.num_saved)
-            while (buffer := list(islice(texts, BUFFER_SIZE))) or pending:
-                if buffer:
-                    pending.append((buffer, start(buffer)))
-                if len(pending) > 1 or not buffer:
-                    done, wait = pending.popleft()
-                    output.append(OutputChunk(done, wait()))
-                    on_done(num_done := num_done + len(done))
+            while buffer := list(islice(texts, BUFFER_SIZE)):
+                output.append(OutputChunk(buffer, work(buffer)))
+                on_done(num_done := num_done + len(buffer))
     except ResumeError as error:
         hint = f"remove {partial_file(file)}* and run the command again"
         raise OutputError(error.message, hint) from error

@@ -42,15 +42,6 @@ def test_a_student_starts_from_the_weights_of_its_teacher(ptenmt, copied_run: Pa
     assert "distilled_from" in facts
 
 
-@pytest.mark.slow  # trains once more
-@pytest.mark.usefixtures("copied_run")
-def test_a_teacher_that_is_worse_than_its_student_is_warned_of(ptenmt) -> None:
-    one_step = ["--set", "training.max_steps=1"]
-    ptenmt("train", "--config", "tiny.yaml", "--run", "weak", "--set", "training.max_steps=40")
-    answer = ptenmt("distil", "--teacher", "weak", *SAME_SIZE, "--init-from", "tiny", *one_step)
-    assert "the teacher weak translates worse than its student: " in answer.stderr
-
-
 def test_an_interruption_names_the_command_that_resumes(
     ptenmt, beside: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

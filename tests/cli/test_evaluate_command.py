@@ -59,24 +59,16 @@ def test_an_unwritable_folder_is_an_error_before_the_work(ptenmt, monkeypatch: p
 
 
 @pytest.mark.usefixtures("beside")
-def test_a_baseline_the_details_and_the_texts(ptenmt, tmp_path: Path) -> None:
-    (tmp_path / "other").write_text("the king sings here .\n" * 6)
-    words = ["--baseline", str(tmp_path / "other"), "--details", "--output", str(tmp_path / "texts")]
-    table = ptenmt("evaluate", *words).stdout
-
-    against = table.partition(f"\nagainst {tmp_path / 'other'}\n")[2].splitlines()
-    assert re.match(r"score +value +baseline +difference +p +paired bootstrap", against[0])
-    assert re.match(r"BLEU +\d+\.\d\d +\d+\.\d\d +[+-]\d+\.\d\d +\d\.\d{3} +detokenized: ", against[1])
+def test_the_details_and_the_texts(ptenmt, tmp_path: Path) -> None:
+    table = ptenmt("evaluate", "--details", "--output", str(tmp_path / "texts")).stdout
     assert re.search(r"(?m)^empty translations +0  no text at all$", table)
     assert re.search(r"(?m)^truncated translations +\d+  length limit reached", table)
     assert table.count("\nby source length\n") == 1
     assert re.search(r"(?m)^0–9 +6 +\d+\.\d +\d+\.\d$", table)
     assert table.count("\nworst ") == 6
-    assert table.count("\nbaseline     the king sings here .") == 6
-    names = {"source", *(f"detokenized.{each}" for each in ("hypotheses", "reference", "baseline"))}
+    names = {"source", "detokenized.hypotheses", "detokenized.reference"}
     texts = {file.stem: file.read_text() for file in (tmp_path / "texts").glob("*.txt")}
     assert texts.keys() == names
-    assert texts["detokenized.baseline"] == "the king sings here .\n" * 6
 
 
 @pytest.mark.usefixtures("beside")
@@ -93,13 +85,6 @@ def test_the_search_can_be_changed(ptenmt) -> None:
     assert greedy["beam_size"] == 1, "the option with a name of its own wins"
 
 
-@pytest.mark.usefixtures("beside")
-def test_a_baseline_that_is_the_run_itself(ptenmt) -> None:
-    table = ptenmt("evaluate", "--baseline", "tiny").stdout
-    assert len(re.findall(r"\+0\.00 +–  detokenized: no difference\n", table)) == 3
-    assert "\nworst" not in table
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -110,7 +95,6 @@ def test_a_baseline_that_is_the_run_itself(ptenmt) -> None:
         ),
         (["--split", "test", "--reference", "pairs.tsv"], "--split and --reference cannot be used together"),
         (["--source", "a", "--source=b"], "--source is given twice"),
-        (["--baseline", "nobody"], "no run in checkpoints/nobody"),
     ],
 )
 @pytest.mark.usefixtures("beside")
@@ -122,11 +106,10 @@ def test_what_does_not_go_together_is_refused(ptenmt, words: list[str], message:
 
 @pytest.fixture
 def scored(empty: Path) -> list[str]:
-    """Arguments to score finished translations against a baseline."""
+    """Arguments to score finished translations."""
     (empty / "right.en").write_text("the cat sleeps here .\nthe dog barks .\n")
     (empty / "ours.en").write_text("the cat eats here .\nthe dog barks .\n")
-    (empty / "theirs.en").write_text("a dog <sings> .\nno .\n")
-    return ["evaluate", "--hypotheses", "ours.en", "--reference", "right.en", "--baseline", "theirs.en"]
+    return ["evaluate", "--hypotheses", "ours.en", "--reference", "right.en"]
 
 
 def test_scores_are_printed_before_a_report_is_written(

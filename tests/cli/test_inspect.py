@@ -15,7 +15,6 @@ VIEWS = {
     "schedule": ["--config", "tiny.yaml"],
     "history": ["--run", "tiny"],
     "tokens": ["o gato come", "--run", "tiny"],
-    "embeddings": ["gato", "--run", "tiny"],
     "attention": ["o gato come", "--run", "tiny"],
     "alignment": ["o gato come", "--run", "tiny"],
     "probabilities": ["o gato come", "--run", "tiny"],
@@ -124,19 +123,6 @@ def test_tokens(ptenmt) -> None:
     assert [line.split()[2] for line in blocks[0][2:]] == ["[START]", "o", "gato", "[UNK]", "[END]", "[PAD]"]
     refused = ptenmt("inspect", "tokens", "o gato voa", "--length", "3", "--run", "tiny", code=1).stderr
     assert refused == "error: 5 tokens cannot be padded to 3\n  give a larger --length\n"
-
-
-@pytest.mark.usefixtures("beside")
-def test_embeddings(ptenmt) -> None:
-    text = ptenmt("inspect", "embeddings", "gato", "rei", "--top", "2", "--run", "tiny").stdout
-    first, second = (block.splitlines() for block in text.split("\n\n"))
-    assert (first[0], second[0], len(first), len(second)) == ("gato", "rei", 4, 4)
-    assert len(ptenmt("inspect", "embeddings", "gato").stdout.splitlines()) == 2 + 10
-    assert ptenmt("inspect", "embeddings", "cat", "--side", "target").stdout.startswith("cat\n")
-    refused = ptenmt("inspect", "embeddings", "cat", "--run", "tiny", code=1).stderr
-    assert refused.startswith("error: the source vocabulary does not contain 'cat'\n")
-    latest = ptenmt("inspect", "embeddings", "gato", "--checkpoint", "latest").stdout
-    assert latest.startswith("gato\n")
 
 
 PROGRAM = """

@@ -314,16 +314,15 @@ def test_a_bad_line_is_named_and_what_came_before_is_kept(job, source: Path, tmp
     bad.write_bytes(b"\n".join(lines))
     answer = job(bad, code=1)
     assert f"error: {bad}, line 300: byte 3 is not valid UTF-8\n" in answer.stderr
-    assert "--skip-invalid" in answer.stderr
     assert "stopped: 256 lines saved; resume with\n" in answer.stderr
     assert not (tmp_path / "out.txt").exists()
 
-    answer = job(bad, "--skip-invalid", "--resume")
-    assert "\nwarning: lines that are not valid UTF-8, left empty: 1\n" in answer.stderr
+    lines[299] = b""
+    bad.write_bytes(b"\n".join(lines))
+    job(bad, "--resume")
     resumed = (tmp_path / "out.txt").read_bytes()
-    assert resumed.split(b"\n")[299] == b""
     (tmp_path / "out.txt").unlink()
-    job(bad, "--skip-invalid")
+    job(bad)
     assert (tmp_path / "out.txt").read_bytes() == resumed
     assert resumed.count(b"\n") == NUM_LINES
 
@@ -412,18 +411,15 @@ def test_strange_lines(ptenmt, random_run: Path, tmp_path: Path, count: int) -> 
     lines = fuzzed(count)
     lines[3000] = "gato, cão  " * 20_000
     content = [line.encode() for line in lines]
-    for bad in (77, 3777):
-        content[bad], lines[bad] = b"gat\xf0 c\xe3o", ""
     (tmp_path / "in.txt").write_bytes(b"\n".join(content) + b"\n")
     (tmp_path / "begin.txt").write_bytes(b"\n".join(content[:2048]) + b"\n")
-    command = ["translate", "--run", str(random_run), "--skip-invalid", "--input"]
+    command = ["translate", "--run", str(random_run), "--input"]
 
     result = ptenmt(*command, str(tmp_path / "in.txt"), "--output", str(tmp_path / "out.txt"))
     written = (tmp_path / "out.txt").read_bytes().decode().split("\n")[:-1]
     assert len(written) == len(lines)
     assert all(written[number] == line for number, line in enumerate(lines) if not line.strip())
     assert len(written[3000]) > 1000
-    assert "lines that are not valid UTF-8, left empty: 2\n" in result.stderr
     assert "too long for the model, which was split: 1\n" in result.stderr
     result = ptenmt(*command, str(tmp_path / "begin.txt"), "--json")
     answers = [json.loads(line) for line in result.stdout.split("\n")[:-1]]

@@ -36,14 +36,11 @@ def test_the_total_length_is_known_early(tmp_path: Path, name: str) -> None:
         assert lines.num_bytes == lines.expected_bytes() == len(content)
 
 
-def test_lines_that_are_not_utf8_end_it_or_are_skipped(tmp_path: Path) -> None:
+def test_lines_that_are_not_utf8_end_it(tmp_path: Path) -> None:
     file = tmp_path / "text.txt"
     file.write_bytes(b"um\nol\xe1\n\xff\ndois\n")
     with pytest.raises(DataError, match=r"text.txt, line 2: byte 3 is not valid UTF-8"):
         list(read_lines(file))
-    with opened_lines(file, skip_invalid=True) as lines:
-        assert list(lines) == ["um", "", "", "dois"]
-        assert lines.num_invalid == 2
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:

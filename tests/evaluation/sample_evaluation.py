@@ -12,7 +12,6 @@ from ptenmt.evaluation.errors import (
 )
 from ptenmt.evaluation.systems import SearchFacts
 from ptenmt.evaluation.test_sets import PLAIN_TEXT, Hypotheses, TestSet
-from ptenmt.scores import Difference
 
 HARD = "<script>alert('x')</script> | `a` *b* [c](http://d.e) & \\ _f_ ${g}"
 BLEU = Score(
@@ -27,12 +26,10 @@ CHRF = replace(BLEU, name="chrF2++", value=52.718, mean=52.7, margin=0.9)
 TER = replace(BLEU, name="TER", value=61.803, mean=61.9, margin=2.1)
 SENTENCE = EvaluatedSentence(
     row=1234,
-    source="o gato <dorme>",
+    source=HARD,
     references=["a dog barks", "the cat sleeps here"],
     hypothesis="the cat eats here",
     score=43.21,
-    baseline=HARD,
-    baseline_score=5.4,
 )
 EMPTY = EvaluatedSentence(row=7, source="sim", references=["yes"], hypothesis="", score=0.0)
 
@@ -50,7 +47,7 @@ _ERROR_ANALYSIS = ErrorAnalysis(
     worst=[EMPTY, SENTENCE],
     degenerate_outputs=[
         DegenerateOutputs(name="empty", definition="no word at all", count=18, examples=[EMPTY]),
-        DegenerateOutputs(name="copied", definition="the source itself", count=0, examples=[]),
+        DegenerateOutputs(name="repetitive", definition="the same again", count=0, examples=[]),
     ],
 )
 _EVALUATION = Evaluation(
@@ -64,13 +61,6 @@ _EVALUATION = Evaluation(
     accuracy=None,
     num_truncated=None,
     scores=[BLEU, CHRF, TER, replace(BLEU, text="tokenized", value=33.3)],
-    baseline="other.txt",
-    differences=[
-        Difference(score=BLEU, baseline=replace(BLEU, value=30.0), p_value=0.012),
-        Difference(score=CHRF, baseline=CHRF, p_value=None),
-        Difference(score=TER, baseline=replace(TER, value=60.0), p_value=0.012),
-        Difference(score=TER, baseline=replace(TER, value=61.0), p_value=0.4),
-    ],
     search=SearchFacts(
         engine="ctranslate2",
         compute_type="int8",
@@ -86,5 +76,4 @@ _EVALUATION = Evaluation(
         None, [["a dog barks", "yes"] * 900, ["the cat sleeps here", None] * 900], PLAIN_TEXT
     ),
     output=Hypotheses(texts=[SENTENCE.hypothesis, EMPTY.hypothesis], tokens=None),
-    baseline_output=None,
 )

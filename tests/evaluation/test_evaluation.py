@@ -79,7 +79,6 @@ def test_it_reports_what_was_scored_and_how(copied: TrainedRun, evaluation: Eval
     assert (search.engine, search.compute_type, search.beam_size) == ("ctranslate2", "int8", 4)
     assert search.length_penalty == copied.config.decoding.length_penalty
     assert [sentence.row for sentence in evaluation.sentences] == list(range(1, 31))
-    assert (evaluation.baseline, evaluation.differences) == (None, [])
     assert evaluation.num_truncated == 0
 
 
@@ -126,31 +125,13 @@ def test_the_validation_pairs_score_as_they_did_in_training(copied: TrainedRun):
     assert evaluation.scores[0].value == pytest.approx(last["bleu"])
 
 
-def test_a_baseline_is_a_run_or_a_file(copied: TrainedRun, evaluation: Evaluation, tmp_path: Path):
-    same = evaluate(copied.path, baseline=str(copied.path))
-    assert [each.p_value for each in same.differences] == [None] * 3
-    assert same.scores == evaluation.scores
-    assert same.sentences[0].baseline == same.sentences[0].hypothesis
-    worse = write(tmp_path / "worse", ["bala"] * 30)
-    compared = evaluate(copied.path, baseline=worse)
-    assert compared.baseline == str(worse)
-    for difference, score in zip(compared.differences, evaluation.scores, strict=True):
-        assert difference.score == score
-        assert difference.is_better
-        assert difference.is_significant
-    given = evaluate(copied.path, files=EvaluationFiles(hypotheses=worse), baseline=str(copied.path))
-    assert (given.name, given.split, given.loss) == (str(worse), "test", None)
-    assert not any(difference.is_better for difference in given.differences)
-
-
 def test_a_corpus_that_comes_tokenized_is_scored_on_its_tokens_too(
     copied: TrainedRun, run: Run, tmp_path: Path
 ):
     data = replace(copied.config.data, tokenization="given")
     run.write(replace(copied.config, data=data), {})
-    evaluation = evaluate(run, baseline=str(copied.path))
+    evaluation = evaluate(run)
     assert [score.text for score in evaluation.scores] == ["detokenized"] * 3 + ["tokenized"] * 3
-    assert len(evaluation.differences) == 6
     pairs = load_split(data, copied.config.seed, "test")
     raw = [translation.raw for translation in Translator.load(run).translate(source for source, _ in pairs)]
     assert evaluation.output.in_form("tokenized") == raw
@@ -158,7 +139,6 @@ def test_a_corpus_that_comes_tokenized_is_scored_on_its_tokens_too(
     source = write(tmp_path / "source", ["bala dico ."])
     files = EvaluationFiles(source=source, references=[write(tmp_path / "reference", ["bala dico ."])])
     assert len(evaluate(run, files=files).scores) == 3
-    assert len(evaluate(run, files=replace(files, is_tokenized=True)).scores) == 6
 
 
 def test_cut_translations_and_split_sources_are_counted(

@@ -26,30 +26,6 @@ def test_finished_hypotheses_are_scored_without_a_run(tmp_path: Path, monkeypatc
     assert evaluation.files == {"hypotheses": [str(files["h"])], "reference": [str(files["r"])]}
 
 
-def test_tokenized_files_are_scored_on_their_tokens_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    hypotheses, reference = write(tmp_path / "h", HYPOTHESES), write(tmp_path / "r", REFERENCES)
-    evaluation = evaluate(
-        files=EvaluationFiles(hypotheses=hypotheses, references=[reference], is_tokenized=True)
-    )
-    evaluation.write_texts(tmp_path)
-    values = [score.value for score in evaluation.scores]
-    assert [score.text for score in evaluation.scores] == ["detokenized"] * 3 + ["tokenized"] * 3
-    assert values[:3] == sacrebleu_command(tmp_path, "detokenized")
-    assert not (tmp_path / "tokenized.baseline.txt").exists()
-    assert values[3:] == sacrebleu_command(tmp_path, "tokenized", "--tokenize", "none", "-lc", "--force")
-    assert evaluation.sentences[1].hypothesis == "isn't it a house?"
-    assert (tmp_path / "tokenized.hypotheses.txt").read_text() == hypotheses.read_text()
-    baseline = write(tmp_path / "baseline", OTHERS)
-    compared = evaluate(
-        files=EvaluationFiles(hypotheses=hypotheses, references=[reference], is_tokenized=True),
-        baseline=baseline,
-    )
-    compared.write_texts(tmp_path)
-    assert (tmp_path / "tokenized.baseline.txt").read_text() == baseline.read_text()
-    assert "never!\n" in (tmp_path / "detokenized.baseline.txt").read_text()
-
-
 def test_several_references_need_only_one_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     hypotheses, one = write(tmp_path / "h", HYPOTHESES), write(tmp_path / "one", REFERENCES)
@@ -74,15 +50,9 @@ def test_files_that_do_not_match_are_errors(tmp_path: Path, monkeypatch: pytest.
     short, hole = write(tmp_path / "short", HYPOTHESES[:3]), write(tmp_path / "hole", OTHERS)
     blank = write(tmp_path / "blank", [" ", ""])
 
-    def refused(
-        error: type[Exception],
-        message: str,
-        load: LoadOptions | None = None,
-        baseline: object = None,
-        **files,
-    ) -> None:
+    def refused(error: type[Exception], message: str, load: LoadOptions | None = None, **files) -> None:
         with pytest.raises(error, match=message):
-            evaluate(files=EvaluationFiles(**files), baseline=baseline, load=load)
+            evaluate(files=EvaluationFiles(**files), load=load)
 
     refused(
         DataError,
@@ -98,7 +68,6 @@ def test_files_that_do_not_match_are_errors(tmp_path: Path, monkeypatch: pytest.
     refused(DataError, "cannot read .*gone", hypotheses=tmp_path / "gone", references=[reference])
     refused(ConfigError, "sources cannot be scored without references", source=reference)
     refused(ConfigError, "references cannot be scored without translations", references=[reference])
-    refused(ConfigError, "--tokenized describes files", is_tokenized=True)
     finished = {"hypotheses": hypotheses, "references": [reference]}
     for names, load in {
         "--engine": LoadOptions(engine="keras"),
@@ -108,12 +77,9 @@ def test_files_that_do_not_match_are_errors(tmp_path: Path, monkeypatch: pytest.
     }.items():
         message = f"^{names} cannot be used with finished translations"
         refused(ConfigError, message, load, **finished)
-        refused(ConfigError, message, load, baseline=reference, **finished)
-    refused(RunError, "no run in", LoadOptions(engine="keras"), baseline="nowhere", **finished)
-    refused(RunError, "no run in", baseline="nowhere", **finished)
-    for option in ("calibration", "robustness"):
-        with pytest.raises(ConfigError, match=f"--{option[:8]}.* cannot be used with finished translations"):
-            evaluate(files=EvaluationFiles(**finished), **{f"with_{option}": True})
+    for name, option in (("--calibrate", "with_calibration"), ("--robustness", "with_robustness")):
+        with pytest.raises(ConfigError, match=f"{name} cannot be used with finished translations"):
+            evaluate(files=EvaluationFiles(**finished), **{option: True})
     with pytest.raises(RunError, match="no run in checkpoints/gone"):
         evaluate("gone", files=EvaluationFiles(hypotheses=hypotheses))
 
@@ -130,13 +96,3 @@ def test_files_of_ones_own_are_translated(copied: TrainedRun, tmp_path: Path):
     assert [sentence.source for sentence in evaluation.sentences] == ["bala dico", "", "galo hime jaro"]
     assert evaluation.split is None
     assert evaluation.error_analysis.degenerate_outputs[0].count == 1
-    with pytest.raises(ConfigError, match="the corpus of this run is plain text"):
-        evaluate(copied.path, files=EvaluationFiles(source=source, references=[reference], is_tokenized=True))
-
-
-def test_a_run_that_is_the_baseline_needs_sources(copied: TrainedRun, tmp_path: Path):
-    hypotheses, reference = write(tmp_path / "h", HYPOTHESES), write(tmp_path / "r", REFERENCES)
-    with pytest.raises(ConfigError, match="only references are given"):
-        evaluate(
-            files=EvaluationFiles(hypotheses=hypotheses, references=[reference]), baseline=str(copied.path)
-        )
