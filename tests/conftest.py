@@ -1,4 +1,5 @@
 import gc
+import importlib.util
 import logging
 import os
 import pickle
@@ -18,6 +19,8 @@ from filelock import FileLock
 from ptenmt.config import BatchConfig, CheckpointConfig, DataConfig, ModelConfig, TrainingConfig
 
 if TYPE_CHECKING:
+    from ptenmt.inspection.inspector import Inspector
+    from ptenmt.runs import Run
     from ptenmt.training.events import Event
     from ptenmt.translation import Translator
 
@@ -89,6 +92,17 @@ def _uncompiled() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def _without_tensorflow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """TensorFlow seems not to be installed."""
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name, *rest: None if name == "tensorflow" else find_spec(name, *rest),
+    )
+
+
 @pytest.fixture(scope="session")
 def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Fills a folder in one of the processes that run tests, and gives each of them a copy of its own."""
@@ -131,6 +145,21 @@ def copied(made_once: Callable[..., Path]) -> TrainedRun:
     folder = made_once("copied", train_it)
     trained: TrainedRun = pickle.loads((folder / "trained.pickle").read_bytes())
     return replace(trained, path=folder / "run")
+
+
+@pytest.fixture
+def run(copied: TrainedRun, tmp_path: Path) -> "Run":
+    """A copy of the trained run, to be changed."""
+    from ptenmt.runs import Run
+
+    return Run(Path(shutil.copytree(copied.path, tmp_path / "copy")))
+
+
+@pytest.fixture(scope="session")
+def inspector(copied: TrainedRun) -> "Inspector":
+    from ptenmt.inspection.inspector import Inspector
+
+    return Inspector(copied.path, on_warning=pytest.fail)
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,6 @@ class Site:
     files: dict[str, bytes] = field(default_factory=dict)
     """By path, instead of ``body``; if there are any, other paths are answered by 404."""
     ranges: bool = True
-    sends_length: bool = True
     headers: dict[str, str] = field(default_factory=dict)
     break_after: list[int] = field(default_factory=list)
     """Body bytes after which the next answers break off, one entry an answer."""
@@ -77,8 +76,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _head(self, status: int, length: int, start: int = 0) -> None:
         site = self.site
         self.send_response(status)
-        if site.sends_length or status >= 300:
-            self.send_header("Content-Length", str(length))
+        self.send_header("Content-Length", str(length))
         if status == 206:
             self.send_header("Content-Range", f"bytes {start}-{len(site.body) - 1}/{len(site.body)}")
         for name, value in site.headers.items():

@@ -79,6 +79,16 @@ def weights_of(model: Transformer) -> dict[str, np.ndarray]:
     return {weight.path: weight.numpy() for weight in model.trainable_variables}
 
 
+def write_run(folder: Path, config: Config, pair: TokenizerPair) -> Run:
+    """A run of a random model with these tokenizers."""
+    run = Run(folder)
+    run.write(config, {"data": {}})
+    pair.save(run.tokenizer_folder)
+    weights = weights_of(random_model(config.model, *pair.vocabulary_sizes))
+    write_weights(run.weights_folder / "best.safetensors", weights, config, step=1, score=1.0)
+    return run
+
+
 def write_random_run(folder: Path, data: DataConfig, pairs: Sequence[SentencePair]) -> Run:
     """A run with SentencePiece tokenizers of these pairs, in the model's direction, and random weights."""
     run = Run(folder)

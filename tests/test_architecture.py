@@ -243,5 +243,5 @@ def test_help_answers_without_libraries_that_a_server_lacks() -> None:
 
     assert "Train, inspect and run" in answer.stdout
     assert "ptenmt.cli.app" in imported
-    lacking = {"tensorflow", "keras", "jinja2", "matplotlib", "sacrebleu"}
+    lacking = {"tensorflow", "tensorflow_text", "keras", "jinja2", "matplotlib", "sacrebleu"}
     assert {name.split(".")[0] for name in imported} & lacking == set()

@@ -1,13 +1,19 @@
 """Files and folders are written whole or not at all."""
 
 import gzip
+import os
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from ptenmt.atomic_files import (
     check_writable,
+    exclusive,
     folder_written_whole,
+    holder,
     remove_unfinished,
     write_bytes,
     written_whole,
@@ -105,3 +111,49 @@ def test_what_cannot_be_written_is_known_before(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(OutputError, match="cannot write /proc/new/file"):
         check_writable(Path("/proc/new/file"))
+
+
+# The lock keeps a second process out, and never outlives its holder
+
+
+HOLD = """
+import pathlib, sys, time
+from ptenmt.atomic_files import exclusive
+with exclusive(pathlib.Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_the_second_waits_for_a_killed_holder(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "new" / "file.lock"
+    entered = threading.Event()
+
+    def enter() -> None:
+        with exclusive(path):
+            entered.set()
+
+    with subprocess.Popen([sys.executable, "-c", HOLD, str(path)], stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline().strip() == b"held"
+        waiter = threading.Thread(target=enter)
+        waiter.start()
+        assert not entered.wait(0.5)
+        other.kill()
+        waiter.join(120)
+    assert entered.is_set()
+    assert [record.getMessage() for record in caplog.records] == [
+        f"waiting for process {other.pid}, which holds {path}"
+    ]
+
+
+def test_without_waiting_a_held_lock_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "file.lock"
+    with exclusive(path):
+        assert holder(path) == str(os.getpid())
+        with (
+            pytest.raises(BlockingIOError, match=f"process {os.getpid()} holds"),
+            exclusive(path, wait=False),
+        ):
+            pass
+    assert holder(path) == "?"

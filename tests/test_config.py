@@ -66,17 +66,12 @@ def test_a_number_in_the_exponent_form_is_a_number(write) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (
-            "model:\n  d_model: 64\nseed: 1\nmodel:\n  d_ff: 8\n",
-            "my.yaml, line 4: not valid YAML: option model is given twice",
-        ),
         ("model:\n  d_ff: 64\n  d_ff: 8\n", "my.yaml, line 3: not valid YAML: option d_ff is given twice"),
         ("model: [1, 2\nseed: 3", "my.yaml, line 2: not valid YAML: expected"),
         ("model:\n\td_ff: 8\n", "my.yaml, line 2: not valid YAML: found character '\\t'"),
         ("training: &a\n  epochs: *a\n", "is nested too deeply, or refers to itself"),
         ("[" * 20_000, "is nested too deeply, or refers to itself"),
         ("- model\n- data\n", "my.yaml must hold sections such as 'model:', not [model, data]"),
-        ("just text", "my.yaml must hold sections such as 'model:', not just text"),
         ("model:\n  d_modl: 4\n", "my.yaml: unknown option model.d_modl — did you mean model.d_model?"),
     ],
 )
@@ -149,19 +144,15 @@ def test_overrides(write) -> None:
     [
         ("model.d_model", "--set model.d_model is not of the form section.option=value"),
         ("=3", "--set =3 is not of the form section.option=value"),
-        ("model.d_modl=3", "unknown option model.d_modl — did you mean model.d_model?"),
         ("seed.x=3", "unknown option seed.x"),
-        ("decoding.foo=0", "unknown option decoding.foo"),
         ("model={d_ff: 3}", "model is a section, not an option"),
         ("data.augment=3", "data.augment is a section, not an option"),
         ("model.d_model=66", "--set model.d_model=66 is not divisible by model.num_heads=4"),
-        ("batch.sentences=2", "batch must hold options, not 7"),
         ("model.d_model=[x", "model.d_model='[x' must be a whole number"),
-        ("data.target_language=no", "data.target_language=false must be text"),
     ],
 )
 def test_an_override_that_cannot_be_used(write, override: str, expected: str) -> None:
-    file = write("batch: 7\n" if "batch" in override else "model: {d_model: 64, num_heads: 4}\n")
+    file = write("model: {d_model: 64, num_heads: 4}\n")
     with pytest.raises(ConfigError) as caught:
         load_config(file, [override])
     assert expected in caught.value.message

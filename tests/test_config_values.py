@@ -74,6 +74,8 @@ def test_a_value_of_another_type_is_an_error(values: object, expected: str) -> N
         ({"model": {"dropout": 1}}, "model.dropout=1.0 must be at least 0 and below 1"),
         ({"optimizer": {"epsilon": 0}}, "optimizer.epsilon=0.0 must be above 0"),
         ({"decoding": {"length_penalty": 400}}, "decoding.length_penalty=400.0 must be at most 10"),
+        ({"decoding": {"seed": 2**32}}, "decoding.seed=4294967296 must be at most 4,294,967,295"),
+        ({"decoding": {"top_k": 5}}, "decoding.top_k=5 samples tokens, which needs decoding.beam_size=1"),
         ({"seed": 2**31}, "seed=2147483648 must be at least 0 and below 2147483648"),
         ({"model": {"d_model": 128, "num_heads": 3}}, "d_model=128 is not divisible by model.num_heads=3"),
         ({"model": {"d_model": 127, "num_heads": 1}}, "model.d_model=127 must be even"),

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from ptenmt.config import Config, DataConfig, ModelConfig, TokenizerConfig
-from ptenmt.runs import Run
 from ptenmt.tokenizers import SPECIAL_PIECES, TokenizerPair, build_tokenizers
 from ptenmt.tokenizers.wordpiece import WordPieceTokenizer
 
@@ -49,33 +48,17 @@ def tokenizers(kind: str, *, shared: bool) -> TokenizerPair:
 
 
 def saved_run(folder: Path, kind: str, *, shared: bool = False) -> Path:
-    """A run with the weights of a model that has learnt nothing but one word, and no training state."""
-    from ptenmt.model.transformer import Transformer
+    """A run of a random model, and no training state."""
+    from random_models import write_run
+
     from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
-    from ptenmt.runs.weights import write_weights
 
     config = Config(
         data=DataConfig(source="demo" if kind == "sentencepiece" else "tfds"),
         tokenizer=TokenizerConfig(kind=kind, shared=shared),
         model=ModelConfig(num_layers=1, d_model=8, num_heads=2, d_ff=8, max_positions=16),
     )
-    run, pair = Run(folder), tokenizers(kind, shared=shared)
-    run.write(config, {})
-    pair.save(run.tokenizer_folder)
-    model = Transformer(config.model, pair.source.vocabulary_size, pair.target.vocabulary_size)
-    size = pair.target.vocabulary_size
-    word = next(
-        token for token in range(len(SPECIAL_PIECES), size) if pair.target.decode([[token]])[0].strip()
-    )
-    model.final.bias.assign([9.0 * (token == word) for token in range(size)])
-    weights = {weight.path: weight.numpy() for weight in model.weights}
-    write_weights(
-        run.weights_folder / "best.safetensors",
-        weights,
-        config=config,
-        step=1,
-        score=1.0,
-    )
+    run = write_run(folder, config, tokenizers(kind, shared=shared))
     ctranslate2_model(TrainedModel.load(run, on_warning=pytest.fail))  # fills the cache
     return folder
 
@@ -150,14 +133,3 @@ def test_a_server_starts_without_training() -> None:
     )
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert answer.stdout == "[]\n"
-
-
-def test_the_help_needs_no_more_than_the_container_has() -> None:
-    """It imports the module of every command."""
-    absent = ["tensorflow", "tensorflow_text", "keras", "sacrebleu", "matplotlib", "jinja2"]
-    program = (
-        f"import sys\nsys.modules |= dict.fromkeys({absent})\n"
-        "from ptenmt.cli.app import app\napp(['--help'], standalone_mode=False)"
-    )
-    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert answer.returncode == 0, answer.stderr

@@ -1,6 +1,5 @@
 """What all commands share: help, version, errors."""
 
-import importlib.util
 import json
 import os
 import re
@@ -24,6 +23,9 @@ from ptenmt.signals import process_signals
 COMMANDS = ["download", "train", "evaluate", "translate", "average", "export", "info", "serve", "compare"]
 
 
+VIEWS = ["positions", "schedule", "history", "tokens", "attention", "alignment", "probabilities"]
+
+
 def plain(text: str) -> str:
     """Without escape codes, which typer writes when it finds itself in somebody's CI."""
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
@@ -37,10 +39,10 @@ def test_help_names_every_command(ptenmt) -> None:
     assert text.index("─ Basics ─") < text.index("│ translate ") < text.index("─ More data ─")
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [*COMMANDS, *(f"inspect {view}" for view in VIEWS)])
 @pytest.mark.parametrize("width", [80, 50])
 def test_help_has_an_example_and_fits(ptenmt, command: str, width: int) -> None:
-    text = plain(ptenmt(command, "--help", COLUMNS=str(width)).stdout)
+    text = plain(ptenmt(*command.split(), "--help", COLUMNS=str(width)).stdout)
 
     assert f"Example: ptenmt {command} " in text.replace("\n ", " ").replace("  ", " ")
     assert all(len(line) <= width for line in text.splitlines())
@@ -134,19 +136,13 @@ def test_debugging_shows_the_traceback(empty: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.usefixtures("empty")
-def test_an_interruption_is_no_traceback(ptenmt, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), ValueError("when calling Dense.call()")])
+def test_an_interruption_is_no_traceback_nor_is_the_error_that_a_library_makes_of_it(
+    ptenmt, error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupt(**_options: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("ptenmt.cli.runs.list_runs", interrupt)
-    assert ptenmt("info", code=130).stderr == "interrupted\n"
-
-
-@pytest.mark.usefixtures("empty")
-def test_an_error_that_a_library_makes_of_an_interruption(ptenmt, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(**_options: object) -> None:
-        monkeypatch.setattr(process_signals, "is_interrupted", True)
-        raise ValueError("Exception encountered when calling Dense.call()")
+        monkeypatch.setattr(process_signals, "is_interrupted", isinstance(error, ValueError))
+        raise error
 
     monkeypatch.setattr("ptenmt.cli.runs.list_runs", interrupt)
     assert ptenmt("info", code=130).stderr == "interrupted\n"
@@ -225,15 +221,8 @@ def test_texts_on_the_command_line_are_utf_8_in_any_locale(monkeypatch: pytest.M
     assert options.as_text(None) is None
 
 
-def test_without_tensorflow_a_command_is_an_error(
-    ptenmt, monkeypatch: pytest.MonkeyPatch, empty: Path
-) -> None:
-    find_spec = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util,
-        "find_spec",
-        lambda name, *rest: None if name == "tensorflow" else find_spec(name, *rest),
-    )
+@pytest.mark.usefixtures("_without_tensorflow")
+def test_without_tensorflow_a_command_is_an_error(ptenmt, empty: Path) -> None:
     answer = ptenmt("train", "--config", "demo.yaml", code=1)
     assert "needs TensorFlow, which is not installed" in answer.stderr
     assert list(empty.iterdir()) == []

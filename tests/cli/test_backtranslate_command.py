@@ -5,7 +5,6 @@ import random
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -59,23 +58,6 @@ def job(ptenmt, trained: Path, mono: Path, tmp_path: Path):
         answer = ptenmt("backtranslate", *files, *arguments, code=code)
         content = output.read_bytes() if output.exists() else b""
         return gzip.decompress(content) if name.endswith("gz") else content, answer
-
-    return backtranslate
-
-
-@pytest.fixture
-def stopped(job, monkeypatch: pytest.MonkeyPatch):
-    """Translates the file until KeyboardInterrupt is raised behind so many buffers."""
-    whole = BackTranslation.chunks
-
-    def backtranslate(num_buffers: int, *arguments: str) -> str:
-        def interrupted(*given: object, **options: object) -> Iterator[OutputChunk]:
-            yield from islice(whole(*given, **options), num_buffers)
-            raise KeyboardInterrupt
-
-        with monkeypatch.context() as patch:
-            patch.setattr(BackTranslation, "chunks", interrupted)
-            return job(*arguments, code=130)[1].stderr
 
     return backtranslate
 
@@ -134,9 +116,18 @@ def test_sampling_gives_the_same_file_with_the_same_seed(job) -> None:
     assert len({first, other, best}) == 3
 
 
-def test_an_interrupted_file_resumes_and_counts_what_was_before(job, stopped) -> None:
+def test_an_interrupted_file_resumes_and_counts_what_was_before(job, monkeypatch: pytest.MonkeyPatch) -> None:
     whole, answer = job(*SAMPLED, name="whole.tsv.gz")
-    assert "stopped: 256 lines saved; resume with\n  ptenmt backtranslate --resume" in stopped(1, *SAMPLED)
+    chunks = BackTranslation.chunks
+
+    def interrupted(*given: object, **options: object) -> Iterator[OutputChunk]:
+        yield next(chunks(*given, **options))
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(BackTranslation, "chunks", interrupted)
+        stopped = job(*SAMPLED, code=130)[1].stderr
+    assert "stopped: 256 lines saved; resume with\n  ptenmt backtranslate --resume" in stopped
     resumed, resumed_answer = job("--resume", *SAMPLED)
     assert resumed == whole
     last = answer.stderr.splitlines()[-1].replace("whole.tsv", "bt.tsv")

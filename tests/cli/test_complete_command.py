@@ -1,6 +1,6 @@
 """Next words from the command line: a text that goes round in circles is learnt in seconds."""
 
-import os
+import contextlib
 import re
 import shutil
 from collections.abc import Callable
@@ -38,16 +38,12 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Holds book.txt, checkpoints/pooled and checkpoints/causal, which know it; read only."""
     folder = tmp_path_factory.mktemp("story")
     (folder / "book.txt").write_text("\n".join([CIRCLE] * 40), encoding="utf-8")
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
+    with contextlib.chdir(folder):
         for run, *overrides in (("causal", "model.prediction=causal"), ("pooled",)):
             words = ["train", "--config", "next-word.yaml", "--run", run, *arguments(*overrides)]
             result = CliRunner().invoke(app, words, env={"COLUMNS": "200"})
             assert result.exit_code == 0, result.stderr
             (folder / f"{run}.err").write_text(result.stderr, encoding="utf-8")
-    finally:
-        os.chdir(before)
     return folder
 
 
@@ -100,11 +96,9 @@ def test_next_words_and_going_on(ptenmt: Command, run: str):
     ("options", "message"),
     [
         (["--words", "3", "--temperature", "0"], "--temperature: 0.0 is not in the range x>=1e-06"),
-        (["--words", "3", "--temperature", "1e-320"], "is not in the range x>=1e-06"),
         (["--words", "3", "--top-p", "1.5"], "--top-p: 1.5 is not in the range"),
         (["--words", "3", "--seed", "1"], "--seed: sampling needs --temperature or --top-p"),
         (["--temperature", "2"], "--temperature: sampling needs --words"),
-        (["--top-p", "0.5"], "--top-p: sampling needs --words"),
         (["--top-k", "3", "--seed", "1"], "--seed: sampling needs --words"),
     ],
 )
@@ -216,17 +210,11 @@ def test_another_text_is_refused_and_more_epochs_are_not(ptenmt: Command, tmp_pa
     assert "pooled was trained on other text than its config now reads" in error
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (7, "has 7 words, too few for windows of 6: one to train on"),
-        (7, "one held out, each with a word after it, take 8"),
-        (0, "no word in"),
-    ],
-)
-def test_a_text_that_is_too_short(ptenmt: Command, empty: Path, words: int, message: str):
-    (empty / "book.txt").write_text(" ".join(WORDS[:words]), encoding="utf-8")
-    assert message in ptenmt("train", "--config", "next-word.yaml", *arguments(), code=1).stderr
+def test_a_text_that_is_too_short(ptenmt: Command, empty: Path):
+    (empty / "book.txt").write_text(" ".join(WORDS[:7]), encoding="utf-8")
+    error = ptenmt("train", "--config", "next-word.yaml", *arguments(), code=1).stderr
+    assert "has 7 words, too few for windows of 6: one to train on" in error
+    assert "one held out, each with a word after it, take 8" in error
     assert not (empty / "checkpoints" / "next-word").exists()
 
 

@@ -1,6 +1,5 @@
 """``ptenmt data``: what the filters remove, with examples, as tables and as JSON."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -47,13 +46,6 @@ def test_tables_have_files_filters_and_examples(ptenmt) -> None:
             "near duplicates             first       1  25.00%",
         ]
         assert "near duplicates: examples\nsource  Um!\ntarget  One.\n" in answer.stdout
-
-
-@pytest.mark.usefixtures("files")
-def test_the_same_is_json(ptenmt) -> None:
-    first, second = json.loads(ptenmt("data", "--config", "mine.yaml", "--json").stdout)["files"]
-    assert (first["name"], first["num_read"], second["num_left"]) == ("first", 4, 1)
-    assert first["removed"]["over 3 words"] == {"count": 1, "examples": [["a b c d", "<b>four</b>"]]}
 
 
 def test_held_out_pairs_are_not_lost() -> None:

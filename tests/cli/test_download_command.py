@@ -1,8 +1,12 @@
 """``ptenmt download``; the fetching itself is tested in tests/data."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from ptenmt.config import DataConfig, TokenizerConfig
+from ptenmt.errors import DownloadProgress
 
 
 def test_a_config_that_needs_nothing(ptenmt, empty: Path) -> None:
@@ -21,16 +25,7 @@ def test_a_tokenizer_that_is_here_already(ptenmt, empty: Path) -> None:
     assert ptenmt("download", *arguments).stderr == f"tokenizer: {folder}\n"
 
 
-def test_a_tokenizer_that_is_nowhere(ptenmt, empty: Path) -> None:
-    arguments = ["--set", "data.source=demo", "--set", "tokenizer.path=tokenizer"]
-    answer = ptenmt("download", *arguments, code=1)
-    assert f"no tokenizer in {empty / 'tokenizer'}" in answer.stderr
-
-
 def test_progress_is_a_line_a_file(ptenmt, empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ptenmt.config import TokenizerConfig
-    from ptenmt.errors import DownloadProgress
-
     def fetch(_config: object, on_progress) -> TokenizerConfig:
         for name in ("a.zip", "b.zip"):
             for done in (0, 5, 10):
@@ -43,3 +38,15 @@ def test_progress_is_a_line_a_file(ptenmt, empty: Path, monkeypatch: pytest.Monk
         "downloading b.zip from http://x/b.zip",
         f"tokenizer: {empty}",
     ]
+
+
+def test_a_download_names_licences(ptenmt, empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fetch(data: DataConfig, *_: object) -> list[dict[str, Any]]:
+        return [{"name": file.corpus, "pairs": 1234, "licence": "CC0"} for file in data.train]
+
+    for module in ("ptenmt.cli.data", "ptenmt.data.corpus"):
+        monkeypatch.setattr(f"{module}.fetch_corpora", fetch)
+    config = "data: {train: [{corpus: A/v1}]}\ntokenizer: {kind: words}\n"
+    (empty / "a.yaml").write_text(config, encoding="utf-8")
+    answer = ptenmt("download", "--config", "a.yaml")
+    assert answer.stderr == "corpus A/v1: 1,234 pairs, licence: CC0\n"

@@ -3,15 +3,11 @@
 import json
 import math
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from ptenmt.runs import Run
-from ptenmt.runs.history import History
-from ptenmt.runs.weights import best_weights
+from ptenmt.errors import OutputError
 
 SIGNATURE = "nrefs:1 bs:1000 seed:12345 case:mixed eff:no tok:13a smooth:exp version:"
 
@@ -44,21 +40,10 @@ def test_the_table_and_json_agree(ptenmt) -> None:
     assert answer.stderr == ""
 
 
-def test_the_validation_pairs(ptenmt, beside: Path) -> None:
-    run = Run(beside / "checkpoints/tiny")
-    (best,) = best_weights(run.weights_folder)
-    validations = History(run.path).validations()
-    trained = next(line["validation"] for line in validations if line["step"] == best.step)
-    table = ptenmt("evaluate", "--split", "validation", "--beam-size", "1").stdout
-
-    assert ": 6 validation pairs\n" in table
-    assert f" {trained['loss']:.4f} " in table
-    assert re.search(rf"BLEU +{trained['bleu']:.2f} ", table)
-
-
 @pytest.mark.usefixtures("beside")
-def test_the_reference_engine(ptenmt) -> None:
-    table = ptenmt("evaluate", "--engine", "keras", "--beam-size", "1").stdout
+def test_the_reference_engine_on_the_validation_pairs(ptenmt) -> None:
+    table = ptenmt("evaluate", "--split", "validation", "--engine", "keras", "--beam-size", "1").stdout
+    assert ": 6 validation pairs\n" in table
     assert "sentences/s: keras, float32, greedy" in table
 
 
@@ -108,17 +93,8 @@ def test_the_search_can_be_changed(ptenmt) -> None:
             ["--set", "decoding.num_hypotheses=2"],
             "decoding.num_hypotheses=2: one hypothesis per sentence is scored",
         ),
-        (
-            ["--comet", "model"],
-            "COMET needs unbabel-comet, which cannot be imported: No module named 'comet'",
-        ),
         (["--split", "test", "--reference", "pairs.tsv"], "--split and --reference cannot be used together"),
         (["--source", "a", "--source=b"], "--source is given twice"),
-        (["--source", "pairs.tsv"], "pairs.tsv: sources cannot be scored without references"),
-        (
-            ["--hypotheses", "pairs.tsv"],
-            "pairs.tsv has 60 lines instead of 6, one for each of the test pairs of checkpoints/tiny",
-        ),
     ],
 )
 @pytest.mark.usefixtures("beside")
@@ -128,20 +104,41 @@ def test_what_does_not_go_together_is_refused(ptenmt, words: list[str], message:
     assert answer.stdout == ""
 
 
-PROGRAM = """
-import sys
-from ptenmt.cli.app import app
-app(["evaluate", "--hypotheses", "h", "--reference", "r"], standalone_mode=False)
-print(sorted({"tensorflow", "keras", "tensorflow_datasets", "ctranslate2"} & set(sys.modules)))
-"""
+@pytest.fixture
+def scored(empty: Path) -> list[str]:
+    """Arguments to score finished translations."""
+    (empty / "right.en").write_text("the cat sleeps here .\nthe dog barks .\n")
+    (empty / "ours.en").write_text("the cat eats here .\nthe dog barks .\n")
+    return ["evaluate", "--hypotheses", "ours.en", "--reference", "right.en"]
 
 
-def test_finished_hypotheses_need_no_run_and_no_tensorflow(empty: Path) -> None:
-    (empty / "h").write_text("the cat\n")
-    (empty / "r").write_text("the cats\n")
-    answer = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)
-    assert answer.returncode == 0, answer.stderr
-    title, *_, loaded = answer.stdout.splitlines()
-    assert title == "h: 1 pair of r"
-    assert "tensorflow" not in loaded
-    assert "keras" not in loaded
+def test_scores_are_printed_before_a_report_is_written(
+    ptenmt, scored: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_args: object) -> None:
+        raise OutputError("cannot write scores.html: No space left on device")
+
+    monkeypatch.setattr("ptenmt.cli.evaluate.write_report", full)
+    answer = ptenmt(*scored, "--report", "scores.html", code=1)
+    assert answer.stderr.startswith("error: cannot write scores.html")
+    assert "BLEU" in answer.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("scores.pdf", "a report is a page in HTML: scores.pdf must end in .html"),
+        ("nowhere/scores.html", "cannot write nowhere/scores.html: there is no folder nowhere"),
+    ],
+)
+def test_a_report_that_cannot_be_written_is_refused_before_the_evaluation(
+    ptenmt, scored: list[str], monkeypatch: pytest.MonkeyPatch, name: str, message: str
+) -> None:
+    def work(*_args: object, **_options: object) -> None:
+        raise AssertionError("evaluated although the report cannot be written")
+
+    monkeypatch.setattr("ptenmt.evaluation.evaluate", work)
+    answer = ptenmt(*scored, "--report", name, code=1)
+    assert answer.stderr.startswith(f"error: {message}\n")
+    assert answer.stdout == ""
+    assert not Path(name).exists()

@@ -20,25 +20,6 @@ def test_it_reports_what_it_has_written(ptenmt, copied_run: Path) -> None:
     assert (copied_run / "checkpoints/tiny/export/ctranslate2-latest/model.bin").exists()
 
 
-@pytest.mark.parametrize(
-    ("output", "message"),
-    [
-        ("pairs.tsv", "pairs.tsv is not a folder"),
-        ("checkpoints", "checkpoints is not empty and not an export"),
-        ("pairs.tsv/new", "cannot write pairs.tsv/new: Not a directory"),
-    ],
-)
-@pytest.mark.parametrize("form", ["ctranslate2", "savedmodel"])
-@pytest.mark.usefixtures("beside")
-def test_other_files_at_the_output_are_kept_and_an_error_before_the_work(
-    ptenmt, form: str, output: str, message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("ptenmt.export.packaging._files", lambda *_arguments: pytest.fail("work has begun"))
-    answer = ptenmt("export", "--format", form, "--output", output, code=1)
-    assert answer.stderr.startswith(f"error: {message}\n")
-    assert Path("pairs.tsv").is_file()
-
-
 @pytest.mark.parametrize("option", [("--quantization", "int4"), ("--format", "onnx")])
 @pytest.mark.usefixtures("beside")
 def test_what_there_is_not_is_a_mistyped_command(ptenmt, option: tuple[str, str]) -> None:
@@ -49,7 +30,6 @@ def test_what_there_is_not_is_a_mistyped_command(ptenmt, option: tuple[str, str]
     ("words", "message"),
     [
         (("--format", "argos"), "tokenizer.kind=words, tokenizer.shared=false"),
-        (("--format", "weights", "--quantization", "int8"), "the format weights is in float32, not in int8"),
     ],
 )
 @pytest.mark.usefixtures("beside")

@@ -30,17 +30,6 @@ def test_the_group_names_its_views(ptenmt) -> None:
     for view in VIEWS:
         assert re.search(rf"^│ {view} +\w", text, re.MULTILINE), view
     assert "Usage:" in plain(ptenmt("inspect", code=2).stdout + ptenmt("inspect", code=2).stderr)
-    assert "postions" in plain(ptenmt("inspect", "postions", code=2).stderr)
-
-
-@pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("width", [80, 50])
-def test_each_help_has_an_example_and_fits(ptenmt, view: str, width: int) -> None:
-    text = plain(ptenmt("inspect", view, "--help", COLUMNS=str(width)).stdout)
-    assert f"Example: ptenmt inspect {view} " in text.replace("\n ", " ").replace("  ", " ")
-    assert all(len(line) <= width for line in text.splitlines())
-    for option in ("--output", "--quiet", "--verbose"):
-        assert option in text
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -133,12 +122,7 @@ def test_tokens(ptenmt) -> None:
         "Look-ahead mask (1 = hidden)",
         "Look-ahead and padding mask (1 = hidden)",
     ]
-    pieces = [line.split()[2:] for line in blocks[0][2:]]
-    assert pieces[:4] == [["[START]"], ["o"], ["gato"], ["[UNK]", "unknown"]]
-    assert pieces[4:] == [["[END]"], ["[PAD]", "padding"]]
-    assert [line.split()[-6:] for line in blocks[5][3:]] == [
-        list(row) for row in ("011111", "001111", "000111", "000111", "000111", "000111")
-    ]
+    assert [line.split()[2] for line in blocks[0][2:]] == ["[START]", "o", "gato", "[UNK]", "[END]", "[PAD]"]
     refused = ptenmt("inspect", "tokens", "o gato voa", "--length", "3", "--run", "tiny", code=1).stderr
     assert refused == "error: 5 tokens cannot be padded to 3\n  give a larger --length\n"
 

@@ -45,12 +45,15 @@ def test_a_path_that_cannot_be_used(ptenmt, empty: Path, arguments: list[str], p
 
 
 @needs_full
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["translate", "--help"]])
-def test_help_on_a_full_disk(arguments: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [(["--help"], ""), (["translate", "--help"], ""), (["info", "--run", STARTER], " standard output")],
+)
+def test_standard_output_on_a_full_disk(arguments: list[str], what: str) -> None:
     with FULL.open("w") as full:
         command = [sys.executable, "-m", "ptenmt", *arguments]
         ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    assert (ended.returncode, ended.stderr) == (1, "error: cannot write: No space left on device\n")
+    assert (ended.returncode, ended.stderr) == (1, f"error: cannot write{what}: No space left on device\n")
 
 
 @needs_full
@@ -79,10 +82,3 @@ def test_too_little_memory_for_tensorflow(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("empty")
 def test_the_starter_cannot_be_averaged(ptenmt) -> None:
     assert "starter comes without checkpoints" in ptenmt("average", "--run", STARTER, code=1).stderr
-
-
-@pytest.mark.usefixtures("beside")
-def test_a_mark_is_no_term(ptenmt, tmp_path: Path) -> None:
-    (tmp_path / "terms.tsv").write_text("(\tparen\n", encoding="utf-8")
-    answer = ptenmt("translate", "--run", "tiny", "--glossary", str(tmp_path / "terms.tsv"), "a", code=1)
-    assert "the term ( is a mark, not a word" in answer.stderr

@@ -1,6 +1,5 @@
 """``ptenmt serve``: from the command line to an answer, and to the end."""
 
-import importlib.util
 import os
 import re
 import shutil
@@ -205,30 +204,6 @@ def test_what_cannot_be_served_is_said(ptenmt, random_run: Path, tmp_path: Path)
     sampled = ("--set", "decoding.beam_size=1", "--set", "decoding.top_k=5")
     assert "this run samples" in ptenmt(*serve, *sampled, code=1).stderr
     assert "no run in" in ptenmt("serve", "--run", str(tmp_path), code=1).stderr
-
-
-@pytest.fixture
-def _without_tensorflow(monkeypatch: pytest.MonkeyPatch) -> None:
-    find_spec = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util,
-        "find_spec",
-        lambda name, *rest: None if name == "tensorflow" else find_spec(name, *rest),
-    )
-
-
-@pytest.mark.usefixtures("_without_tensorflow")
-def test_a_run_that_was_only_trained_is_served(
-    ptenmt, random_run: Path, started: dict[str, Any], tmp_path: Path
-) -> None:
-    run = shutil.copytree(random_run, tmp_path / "run", ignore=shutil.ignore_patterns("ctranslate2"))
-    ptenmt("serve", "--run", str(run), "--port", "0")
-    assert started["service"].models.default.model.attention([1, 2], [1])
-
-
-def test_a_run_without_weights_is_not_served(ptenmt, random_run: Path, tmp_path: Path) -> None:
-    run = shutil.copytree(random_run, tmp_path / "run", ignore=shutil.ignore_patterns("weights"))
-    assert f"no weights in {run}" in ptenmt("serve", "--run", str(run), "--port", "0", code=1).stderr
 
 
 def test_missing_packages_for_serving_are_an_error(

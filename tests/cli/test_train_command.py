@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,12 +17,11 @@ import pytest
 
 from ptenmt.cli.options import COMMAND_LINE, resume_command
 from ptenmt.cli.training_view import TrainingView
-from ptenmt.config.loading import load_config
 from ptenmt.errors import OutputError
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
 from ptenmt.runs.weights import best_weights
-from ptenmt.training.events import CheckpointSaved, Event, StepDone
+from ptenmt.training.events import CheckpointSaved, Event
 
 RUN = Path("checkpoints/tiny")
 
@@ -48,14 +46,6 @@ def test_a_first_training(trained: Path) -> None:
     ]
 
 
-@pytest.mark.usefixtures("beside")
-def test_the_run_remembers_its_config() -> None:
-    found, config = Run(RUN).config(), load_config("tiny.yaml")
-    assert Path(str(found.data.path)).name == "pairs.tsv"  # in the folder that "beside" is a copy of
-    assert replace(found, data=replace(found.data, path=config.data.path)) == config
-    assert epochs_recorded() == [*range(1, 11)]
-
-
 @pytest.mark.usefixtures("copied_run", "_uncompiled")
 def test_a_training_is_resumed(ptenmt) -> None:
     answer = ptenmt("train", "-c", "tiny.yaml", "--set", "training.epochs=11", "--set", "checkpoint.keep=1")
@@ -65,55 +55,14 @@ def test_a_training_is_resumed(ptenmt) -> None:
     assert epochs_recorded() == [*range(1, 12)]
     assert [path.name for path in Run(RUN).checkpoints()] == ["ckpt-2"]
 
-    again = ptenmt("train", "-c", "tiny.yaml", "--set", "training.epochs=11")
-    assert "resuming after epoch 11 of 11, from checkpoints/tiny/state/ckpt-2\n" in again.stderr
-    assert "nothing left to do: raise training.epochs to continue, or use --fresh\n" in again.stderr
-    assert "epochs 11/11" not in again.stderr
-    assert epochs_recorded() == [*range(1, 12)]
-
 
 @pytest.mark.usefixtures("copied_run", "_uncompiled")
 def test_a_fresh_start_keeps_the_old_run(ptenmt) -> None:
     arguments = ["--set", "training.epochs=1", "--set", "model.d_ff=16", "--fresh"]
     answer = ptenmt("train", "--config", "tiny.yaml", *arguments)
     (aside,) = Path("checkpoints").glob("tiny.*")
-
     assert f"warning: the old run is kept as {aside}\n" in answer.stderr
-    assert "resuming" not in answer.stderr
     assert epochs_recorded() == [1]
-    assert Run(RUN).config().model.d_ff == 16
-    assert epochs_recorded(aside) == [*range(1, 11)]
-
-
-@pytest.mark.usefixtures("copied_run")
-def test_other_options_are_refused_by_name(ptenmt) -> None:
-    overrides = ["--set", "model.d_ff=64", "--set", "seed=7", "--set", "data.limit=9"]
-    answer = ptenmt("train", "--config", "tiny.yaml", *overrides, code=1)
-    assert answer.stderr == (
-        "error: checkpoints/tiny was trained with other options: "
-        "seed: 42 → 7; data.limit: null → 9; model.d_ff: 32 → 64\n"
-        "  restore them, train beside it with --run NAME, or start over with --fresh\n"
-    )
-    assert epochs_recorded() == [*range(1, 11)]
-
-
-def test_other_data_is_refused(ptenmt, copied_run: Path) -> None:
-    with (copied_run / "pairs.tsv").open("a", encoding="utf-8") as file:
-        file.write("uma frase nova\ta new sentence\n")
-    answer = ptenmt("train", "--config", "tiny.yaml", code=1)
-    assert "checkpoints/tiny was trained on other sentence pairs than its config now reads" in answer.stderr
-
-
-def test_a_folder_that_is_no_run_is_left_alone(ptenmt, copied_run: Path) -> None:
-    mine = copied_run / "mine"
-    mine.mkdir()
-    (mine / "thesis.txt").write_text("precious")
-    answer = ptenmt("train", "--config", "tiny.yaml", "--run", "./mine", code=1)
-    assert "mine is not empty and not a run\n  choose another name with --run\n" in answer.stderr
-    assert [path.name for path in mine.iterdir()] == ["thesis.txt"]
-
-    answer = ptenmt("train", "--config", "tiny.yaml", "--run", "./pairs.tsv", code=1)
-    assert "pairs.tsv is a file, not a run" in answer.stderr
 
 
 @pytest.mark.parametrize(
@@ -124,10 +73,6 @@ def test_a_folder_that_is_no_run_is_left_alone(ptenmt, copied_run: Path) -> None
             "config nowhere.yaml not found\n  give a file, or one of: base.yaml, demo",
         ),
         (["--config", "tiny.yaml", "--set", "model.d_modl=8"], "unknown option model.d_modl — did you mean"),
-        (
-            ["--config", "tiny.yaml", "--set", "model.num_heads=3"],
-            "tiny.yaml with --set: model.d_model=16 is not div",
-        ),
         (
             ["--config", "tiny.yaml", "--run", "new", "--init-from", "tny"],
             "no run in checkpoints/tny\n  did you mean tiny?",
@@ -177,43 +122,20 @@ def test_ctrl_c_stops_after_the_step_and_saves(ptenmt, copied_run: Path) -> None
         process.send_signal(signal.SIGINT)
         said = process.stderr.read()
         assert process.wait() == 128 + signal.SIGINT, said
-    check_stopped(said, "my long run", "1000000")
+    run = copied_run / "checkpoints" / "my long run"
+    epochs = len(History(run).validations())
+    epoch, path = re.findall(r"^saved after (?:step \d of )?epoch (\d+): (.*)$", said, re.MULTILINE)[-1]
+    assert int(epoch) - 1 <= epochs <= int(epoch)
+    assert Path(f"{path}.index").exists()
+    *_, message, command = said.splitlines()
+    assert message == "stopped; resume with"
     again = ["train", "--config", "tiny.yaml", "--run", "my long run"]
-    epochs = len(History(copied_run / "checkpoints" / "my long run").validations())
+    limit = ["--set", "training.epochs=1000000"]
+    assert shlex.split(command) == ["ptenmt", *again[:3], *limit, *again[3:]]
 
     answer = ptenmt(*again, "--set", f"training.epochs={epochs + 1}")
     assert re.search(rf"^resuming after (step \d of )?epoch \d+ of {epochs + 1}, from ", answer.stderr, re.M)
-    assert epochs_recorded(copied_run / "checkpoints" / "my long run")[-1] == epochs + 1
-
-
-@pytest.mark.usefixtures("copied_run", "_uncompiled")
-def test_so_does_sigterm(ptenmt, monkeypatch: pytest.MonkeyPatch) -> None:
-    show = TrainingView.show
-
-    def show_and_stop(view: TrainingView, event: Event) -> None:
-        show(view, event)
-        if isinstance(event, StepDone):
-            signal.raise_signal(signal.SIGTERM)
-
-    monkeypatch.setattr(TrainingView, "show", show_and_stop)
-    arguments = ["train", "--config", "tiny.yaml", "--set", "training.epochs=12", "--run", "tiny"]
-    answer = ptenmt(*arguments, code=128 + signal.SIGTERM)
-    check_stopped(answer.stderr, "tiny", "12")
-
-
-def check_stopped(said: str, name: str, epochs: str) -> None:
-    """Check what a training that was stopped reports and leaves behind."""
-    assert "Traceback" not in said
-    run = Run(Path("checkpoints") / name)
-    place = r"^saved after (?:step \d of )?epoch (\d+): (.*)$"
-    epoch, path = re.findall(place, said, re.MULTILINE)[-1]
-    assert int(epoch) - 1 <= len(History(run.path).validations()) <= int(epoch)
-    assert Path(f"{path}.index").exists()
-
-    *_, message, command = said.splitlines()
-    assert message == "stopped; resume with"
-    arguments = ["--config", "tiny.yaml", "--set", f"training.epochs={epochs}", "--run", name]
-    assert shlex.split(command) == ["ptenmt", "train", *arguments]
+    assert epochs_recorded(run)[-1] == epochs + 1
 
 
 @pytest.mark.slow  # starts a training of its own, as Ctrl-C's test above does
@@ -240,14 +162,9 @@ def test_a_closed_terminal_saves_too(copied_run: Path) -> None:
 
 @pytest.mark.usefixtures("_uncompiled")
 def test_a_poor_score_comes_with_advice(ptenmt, copied_run: Path) -> None:
-    def said(epochs: int) -> str:
-        answer = ptenmt(
-            "train", "--config", "tiny.yaml", "--set", f"training.epochs={epochs}", "--run", "short"
-        )
-        assert "done: checkpoints/short, best BLEU" in answer.stderr
-        return answer.stderr
-
-    assert "below 10 BLEU, translations have little to do with their sources" in said(1)
+    short = ["--config", "tiny.yaml", "--set", "training.epochs=1", "--run", "short"]
+    advice = "below 10 BLEU, translations have little to do with their sources"
+    assert advice in ptenmt("train", *short).stderr
     assert "below 10 BLEU" not in (copied_run / "train.err").read_text()
 
 

@@ -163,14 +163,6 @@ def test_in_a_file_every_message_is_one_plain_line() -> None:
     ]
 
 
-def test_it_knows_whether_anything_is_saved() -> None:
-    saved = CheckpointSaved(epoch=1, step_in_epoch=0, path=Path("checkpoints/base/ckpt-1"))
-    with view(piped()) as showing:
-        assert not showing.has_saved
-        showing.show(saved)
-        assert showing.has_saved
-
-
 def test_a_resumed_training_reports_its_start_position() -> None:
     started = replace(STARTED, epoch=3, step_in_epoch=200, resumed_from=Path("runs/a/ckpt-4"))
     assert shown(piped(), iter([started]))[1] == (

@@ -1,6 +1,7 @@
 """``ptenmt translate --input FILE --output FILE``: big, interrupted, damaged and hostile files."""
 
 import gzip
+import json
 import os
 import random
 import re
@@ -80,17 +81,17 @@ def whole(source: Path, random_run: Path) -> bytes:
 
 @pytest.fixture
 def stopped(job, source: Path, monkeypatch: pytest.MonkeyPatch):
-    """Translates the source until KeyboardInterrupt is raised after so many buffers."""
+    """Translates a file until KeyboardInterrupt is raised after so many buffers."""
     whole = Translator.translate_buffers
 
-    def translate(num_buffers: int, *arguments: str):
+    def translate(num_buffers: int, *arguments: str, file: Path = source):
         def interrupted(*given: object, **options: object) -> Iterator[list[Translation]]:
             yield from islice(whole(*given, **options), num_buffers)
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
             patch.setattr(Translator, "translate_buffers", interrupted)
-            return job(source, *arguments, code=130)
+            return job(file, *arguments, code=130)
 
     return translate
 
@@ -140,16 +141,13 @@ def test_what_is_shown_moves_within_a_buffer(job, many: Path, monkeypatch: pytes
     assert 0 < max(shown) <= many.stat().st_size / 10
 
 
-def test_packed_files_and_pipes_are_read_alike(job, source: Path, whole: bytes, tmp_path: Path) -> None:
-    (tmp_path / "source.txt.gz").write_bytes(gzip.compress(source.read_bytes()))
-    job(tmp_path / "source.txt.gz")
-    assert (tmp_path / "out.txt").read_bytes() == whole
+def test_a_pipe_is_read_like_a_file(job, tmp_path: Path) -> None:
     reading, writing = os.pipe()
     with os.fdopen(writing, "wb") as pipe:
         pipe.write(b"gato\n")
-    job(Path(f"/dev/fd/{reading}"), "--output", str(tmp_path / "piped.txt"))
+    job(Path(f"/dev/fd/{reading}"))
     os.close(reading)
-    assert (tmp_path / "piped.txt").read_bytes().count(b"\n") == 1
+    assert (tmp_path / "out.txt").read_bytes().count(b"\n") == 1
 
 
 def test_an_interrupted_file_resumes_at_its_position(
@@ -358,29 +356,78 @@ def test_a_signal_ends_it_and_saves(
     assert (tmp_path / "out.txt").read_bytes().count(b"\n") == 3 * MANY_LINES
 
 
-def test_a_document_of_few_long_lines_is_resumed(
-    ptenmt, random_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_document_of_few_long_lines_is_resumed(job, stopped, tmp_path: Path) -> None:
     texts = [" ".join(random_lines(150, seed)) for seed in range(100)]
-    source, output = write_lines(tmp_path / "book.txt", texts), tmp_path / "out.txt"
-    job = ["translate", "--run", str(random_run), "--input", str(source), "--output", str(output)]
-    ptenmt(*job)
+    book, output = write_lines(tmp_path / "book.txt", texts), tmp_path / "out.txt"
+    job(book)
     whole = output.read_bytes()
     output.unlink()
-    complete, shown = Translator.translate_buffers, list[int]()
-
-    def interrupted(*given: object, **options: object) -> Iterator[list[Translation]]:
-        yield from islice(complete(*given, **options), 2)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(TranslationView, "show_progress", lambda _view, count: shown.append(count))
-    with monkeypatch.context() as patch:
-        patch.setattr(Translator, "translate_buffers", interrupted)
-        answer = ptenmt(*job, code=130)
-    saved = re.search(r"stopped: (\d+) lines saved; resume with", answer.stderr)
+    saved = re.search(r"stopped: (\d+) lines saved; resume with", stopped(2, file=book).stderr)
     assert saved is not None
     assert int(saved[1]) < len(texts), "buffers have a number of characters, too"
-    assert len(shown) > 10, "progress is shown for every batch"
-    answer = ptenmt(*job, "--resume")
-    assert " before" in answer.stderr
+    assert " before" in job(book, "--resume").stderr
     assert output.read_bytes() == whole
+
+
+# Lines that are not ordinary text
+
+
+STRANGE = [
+    "\0",
+    "\0 gato \0\0",
+    " ",
+    "\t\t",
+    "\u00a0\u3000",
+    "...?!,,",
+    "—«»“”",
+    "\r",
+    "gato\rcão",
+    "\r gato",
+    "gato\u2028cão\u2029\x85\x0b\x0c\x1c",
+    "\ufeff\u200b",
+    "שלום עולם",
+    "\u202eمرحبا بالعالم\u202c",
+    "\U0001f600\U0001f468\u200d\U0001f469\u200d\U0001f467",
+    "e\u0301" * 40,
+    "▁▁ [START] [END] [UNK] <s> </s>",
+    "\ue000gato\ue001",
+    "猫は魚を食べる。" * 20,
+]
+
+
+def fuzzed(count: int) -> list[str]:
+    chosen = random.Random(7)
+    letters = [chr(code) for code in range(0x2000) if code not in (0x0A,)] + WORDS + STRANGE
+    lines = [
+        "".join(chosen.choices(letters, k=chosen.choice([1, 3, 10, 40]))) for _ in range(count - len(STRANGE))
+    ]
+    lines[100:100] = STRANGE
+    return [line.rstrip("\r") for line in lines]
+
+
+@pytest.mark.parametrize("count", [4_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_strange_lines(ptenmt, random_run: Path, tmp_path: Path, count: int) -> None:
+    """None crashes it, none is lost, and they stay in their order."""
+    lines = fuzzed(count)
+    lines[3000] = "gato, cão  " * 20_000
+    content = [line.encode() for line in lines]
+    (tmp_path / "in.txt").write_bytes(b"\n".join(content) + b"\n")
+    (tmp_path / "begin.txt").write_bytes(b"\n".join(content[:2048]) + b"\n")
+    command = ["translate", "--run", str(random_run), "--input"]
+
+    result = ptenmt(*command, str(tmp_path / "in.txt"), "--output", str(tmp_path / "out.txt"))
+    written = (tmp_path / "out.txt").read_bytes().decode().split("\n")[:-1]
+    assert len(written) == len(lines)
+    assert all(written[number] == line for number, line in enumerate(lines) if not line.strip())
+    assert len(written[3000]) > 1000
+    assert "too long for the model, which was split: 1\n" in result.stderr
+    result = ptenmt(*command, str(tmp_path / "begin.txt"), "--json")
+    answers = [json.loads(line) for line in result.stdout.split("\n")[:-1]]
+    assert [answer["source"] for answer in answers] == lines[:2048]
+    assert [answer["translation"] for answer in answers] == written[:2048]
+
+
+def test_what_came_before_a_bad_line_of_standard_input_is_written(ptenmt, random_run: Path) -> None:
+    answer = ptenmt("translate", "--run", str(random_run), stdin=b"gato\nol\xe1\n", code=1)
+    assert answer.stdout.count("\n") == 1
+    assert "error: standard input, line 2: byte 3 is not valid UTF-8" in answer.stderr

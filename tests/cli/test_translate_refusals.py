@@ -17,10 +17,6 @@ from ptenmt.runs.trained_model import TrainedModel
         (["olá", "--resume"], "--resume needs an --output file\n"),
         (["olá", "-o", "a" * 300], f"cannot write {'a' * 300}: File name too long"),
         (["olá", "-o", "a" * 248], f"cannot write {'a' * 248}: File name too long"),
-        (
-            ["olá", "--set", "decoding.seed=4294967296"],
-            "decoding.seed=4294967296 must be at most 4,294,967,295",
-        ),
         (["olá", "--resume", "-o", "/dev/null"], "--resume needs an --output file\n"),
         (["--input", "nowhere.txt"], "cannot read nowhere.txt: No such file or directory"),
         (["--input", "checkpoints"], "cannot read checkpoints: Is a directory"),
@@ -29,20 +25,13 @@ from ptenmt.runs.trained_model import TrainedModel
         (["--input", "pairs.tsv", "--output", "./pairs.tsv"], "--output pairs.tsv is the input itself"),
         (["olá", "--run", "tny"], "no run in checkpoints/tny\n  did you mean tiny?"),
         (["olá", "--beam-size", "0"], "--beam-size 0 must be 1 or more\n"),
-        (["olá", "--set", "decoding.beam_size=0"], "decoding.beam_size=0 must be 1 or more\n"),
         (["olá", "--n-best", "2000"], "--n-best 2000 must be at most 1,000\n"),
-        (["olá", "--n-best", "0"], "--n-best 0 must be 1 or more\n"),
         (["olá", "--n-best", "5", "--beam-size", "4"], "--n-best 5 must be at most --beam-size 4\n"),
-        (
-            ["olá", "--set", "decoding.top_k=5"],
-            "decoding.top_k=5 samples tokens, which needs decoding.beam_size=1, not 4\n",
-        ),
         (["olá", "--set", "decoding.beem=5"], "unknown option decoding.beem"),
         (
             ["olá", "--set", "model.dropout=0"],
             "--set model.dropout=0: only the section decoding of a trained model",
         ),
-        (["olá", "--set", "seed=3"], "--set seed=3: only the section decoding of a trained model"),
         (
             ["olá", "--engine", "keras", "--prefix", "the"],
             "the Keras engine does not support target prefixes",
@@ -63,10 +52,7 @@ def test_errors(ptenmt, beside: Path, arguments: list[str], message: str) -> Non
 def test_a_missing_input_is_an_error_before_the_model_is_loaded(
     ptenmt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def load(*_args: object) -> None:
-        raise AssertionError("loaded")
-
-    monkeypatch.setattr(TrainedModel, "load", load)
+    monkeypatch.setattr(TrainedModel, "load", None)
     assert "cannot read nowhere.txt" in ptenmt("translate", "--input", "nowhere.txt", code=1).stderr
 
 

@@ -83,13 +83,6 @@ def test_a_later_call_resumes_a_file_of_known_checksum(site: Site, target: Path)
     assert names(target.parent) == ["file.bin"]
 
 
-def test_a_part_of_another_version_is_discarded(site: Site, target: Path) -> None:
-    stop_halfway(site, target)
-    site.body = OTHER
-    fetch(site.url("file.bin"), target, sha256=sha256(OTHER))
-    assert target.read_bytes() == OTHER
-
-
 def test_without_a_checksum_each_attempt_starts_over(site: Site, target: Path) -> None:
     site.break_after = [HALF]
     fetch(site.url("file.bin"), target, sha256=None)
@@ -120,20 +113,19 @@ def test_another_version_is_fetched_from_its_start(site: Site, target: Path) -> 
     assert site.requests[-1]["If-Range"] == '"one"'
 
 
-def test_starts_over_when_the_server_ignores_ranges(site: Site, target: Path) -> None:
+@pytest.mark.parametrize(
+    ("has_ranges", "body", "asked"),
+    [(False, BODY, [True]), (True, OTHER, [True, False]), (True, OTHER[:1000], [True, False])],
+    ids=["no ranges", "another version", "a shorter one, 416"],
+)
+def test_a_part_that_cannot_be_resumed_is_discarded(
+    site: Site, target: Path, has_ranges: bool, body: bytes, asked: list[bool]
+) -> None:
     stop_halfway(site, target)
-    site.ranges = False
-    fetch(site.url("file.bin"), target, sha256=sha256(BODY))
-    assert target.read_bytes() == BODY
-    assert len(site.requests) == 1
-
-
-def test_starts_over_after_416(site: Site, target: Path) -> None:
-    stop_halfway(site, target)
-    site.body = OTHER[:1000]
-    fetch(site.url("file.bin"), target, sha256=sha256(OTHER[:1000]))
-    assert target.read_bytes() == OTHER[:1000]
-    assert ["Range" in r for r in site.requests] == [True, False]
+    site.ranges, site.body = has_ranges, body
+    fetch(site.url("file.bin"), target, sha256=sha256(body))
+    assert target.read_bytes() == body
+    assert ["Range" in request for request in site.requests] == asked
 
 
 def test_a_wrong_checksum_keeps_nothing(site: Site, target: Path) -> None:

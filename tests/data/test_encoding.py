@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ptenmt.config import BatchConfig, CorpusFile, DataConfig, TokenizerConfig
+from ptenmt.config import CorpusFile, DataConfig, TokenizerConfig
 from ptenmt.data import batches as batches_module, corpus as pairs
 from ptenmt.data.batches import (
     encode_pairs,
@@ -21,10 +21,8 @@ from ptenmt.data.store import CorpusCache, fingerprint
 from ptenmt.tokenizers import END, START, TokenizerPair
 
 SUBWORDS = TokenizerConfig(kind="sentencepiece", vocabulary_size=600, shared=True)
-LANGUAGES = ("pt", "en")
 NO_NOISE = DataConfig()
 LONGEST = 24
-FEW_TOKENS = BatchConfig(tokens=300)
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """Text on its way to the tokenizer and back to the reader."""
 
-import subprocess
-import sys
 import unicodedata
 from pathlib import Path
 from typing import Literal
@@ -165,16 +163,6 @@ def test_joining_undoes_splitting(language: str, text: str) -> None:
 def test_wordpiece_splits_are_repaired(pieces: str, tokens: str) -> None:
     assert repair_wordpiece(pieces) == tokens
     assert repair_wordpiece(tokens) == tokens
-
-
-def test_plain_text_needs_no_heavy_package() -> None:
-    code = (
-        "import sys; from ptenmt.data import corpus, text; from ptenmt.config import DataConfig; "
-        "plain = text.TextPreparation(DataConfig(source='demo')); "
-        "assert plain.detokenize(plain.prepare_input('Sim, é.', 'pt'), 'en') == 'Sim, é.'; "
-        "assert not {'sacremoses', 'tensorflow'} & sys.modules.keys()"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_spacing_follows_the_source_unless_it_is_given() -> None:

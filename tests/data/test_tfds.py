@@ -11,7 +11,7 @@ import pytest
 import tensorflow_datasets as tfds
 from http_server import Site, closed_port, serve
 
-from ptenmt.data import download, tfds as tfds_source
+from ptenmt.data import tfds as tfds_source
 from ptenmt.data.tfds import prepare_tfds, read_tfds
 from ptenmt.errors import DataError, DownloadError, DownloadProgress
 
@@ -20,8 +20,6 @@ pytestmark = pytest.mark.usefixtures("hasty", "no_other_address")
 PT_EN = "ted_hrlr_translate/pt_to_en"
 EN_PT = "ted_hrlr_translate/en_to_pt"
 ARCHIVE = "qi18naacl-dataset.tar.gz"
-TED = Path(__file__).resolve().parents[2].parent / "shared/data/tfds"
-
 PAIRS = {
     "train": [("olá mundo .", "hello world ."), ("é « verdade » .", "it 's true ."), ("três", "three")],
     "dev": [("até já .", "see you soon .")],
@@ -64,13 +62,6 @@ def register(monkeypatch: pytest.MonkeyPatch, url: str, body: bytes) -> None:
     )
     monkeypatch.setattr(sys.modules[builder.__module__], "_DATA_URL", url)
     monkeypatch.setattr(builder, "url_infos", {url: info})
-
-
-@pytest.fixture
-def ted() -> str:
-    if not TED.is_dir():
-        pytest.skip(f"needs {TED}")
-    return str(TED)
 
 
 def test_fetches_prepares_and_reads(
@@ -116,21 +107,16 @@ def test_a_mirror_gives_the_archive_and_tfds_its_checksum(
 
 
 def misbehave(host: Site, how: str) -> None:
-    if how == "hangs":
-        host.seconds_until_answer = 0.5
-    elif how == "lies":
+    if how == "lies":
         host.body = b"<!doctype html><title>This domain is for sale</title>"
-    elif how == "breaks off":
-        host.break_after = [len(host.body) // 2, *[0] * 10]
     else:
-        host.statuses = [503] * 10
+        host.break_after = [len(host.body) // 2, *[0] * 10]
 
 
-@pytest.mark.parametrize("how", ["hangs", "lies", "breaks off", "is busy"])
+@pytest.mark.parametrize("how", ["lies", "breaks off"])
 def test_the_web_archive_has_what_the_first_host_has_not(
     site: Site, tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(download, "_TIMEOUT", (0.2, 0.2))
     with serve(Site(body=site.body)) as copy:
         monkeypatch.setattr(tfds_source, "WEB_ARCHIVE", copy.url("web/"))
         misbehave(site, how)
@@ -226,11 +212,3 @@ def test_a_dataset_of_many_archives_is_left_to_tfds(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="not made of one archive") as caught:
         prepare_tfds("wmt14_translate/de-en", str(tmp_path), None)
     assert "tfds build wmt14_translate/de-en" in caught.value.hint
-
-
-def test_reads_the_real_ted_talks(ted: str) -> None:
-    validation = list(read_tfds(PT_EN, ted, "validation"))
-    assert len(validation) == 1193
-    assert validation == [(pt, en) for en, pt in list(read_tfds(EN_PT, ted, "validation"))]
-    assert any("ã" in pt for pt, _ in validation)
-    assert sum(" the " in en for _, en in validation) > sum(" the " in pt for pt, _ in validation)

@@ -1,16 +1,17 @@
+import json
 import math
-import shutil
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from copy_task import TrainedRun
+from copy_task import WORDS, TrainedRun
 from scored_files import sacrebleu_command, write
 
 from ptenmt.config import DecodingConfig
 from ptenmt.data.corpus import load_split
-from ptenmt.errors import CheckpointError, ConfigError, RunError
+from ptenmt.errors import CheckpointError, ConfigError, DataError, RunError
 from ptenmt.evaluation import (
     Evaluation,
     EvaluationFiles,
@@ -97,9 +98,8 @@ def test_the_engine_and_the_beams_are_a_choice(copied: TrainedRun, evaluation: E
         evaluate(copied.path, load=LoadOptions(overrides=["decoding.beam_size=0"]))
 
 
-def test_a_concurrent_training_changes_nothing(copied: TrainedRun, evaluation: Evaluation, tmp_path: Path):
+def test_a_concurrent_training_changes_nothing(run: Run, evaluation: Evaluation):
     """While it is translated, the best model gives way to another one: to an earlier checkpoint."""
-    run = Run(Path(shutil.copytree(copied.path, tmp_path / "copy")))
     best = run.weights_folder / "best.safetensors"
     before, arrays = read_weights(best)
 
@@ -125,8 +125,9 @@ def test_the_validation_pairs_score_as_they_did_in_training(copied: TrainedRun):
     assert evaluation.scores[0].value == pytest.approx(last["bleu"])
 
 
-def test_a_corpus_that_comes_tokenized_is_scored_on_its_tokens_too(copied: TrainedRun, tmp_path: Path):
-    run = Run(Path(shutil.copytree(copied.path, tmp_path / "copy")))
+def test_a_corpus_that_comes_tokenized_is_scored_on_its_tokens_too(
+    copied: TrainedRun, run: Run, tmp_path: Path
+):
     data = replace(copied.config.data, tokenization="given")
     run.write(replace(copied.config, data=data), {})
     evaluation = evaluate(run)
@@ -141,9 +142,8 @@ def test_a_corpus_that_comes_tokenized_is_scored_on_its_tokens_too(copied: Train
 
 
 def test_cut_translations_and_split_sources_are_counted(
-    copied: TrainedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    copied: TrainedRun, run: Run, monkeypatch: pytest.MonkeyPatch
 ):
-    run = Run(Path(shutil.copytree(copied.path, tmp_path / "copy")))
     run.write(replace(copied.config, decoding=DecodingConfig(max_length=2)), {})
     pairs = [("bala", "bala"), ("bala dico fute", "x"), (" ".join(["bala"] * 40), "x")]
     monkeypatch.setattr(evaluation_module, "load_split", lambda *_: pairs)
@@ -162,12 +162,10 @@ def test_a_run_without_checkpoint_is_an_error_with_a_hint(copied: TrainedRun, tm
     assert "ptenmt train" in failure.value.hint
 
 
-def test_pairs_that_were_not_held_out_are_reported(copied: TrainedRun, tmp_path: Path) -> None:
-    shutil.copytree(copied.path, tmp_path / "copy")
+def test_pairs_that_were_not_held_out_are_reported(copied: TrainedRun, run: Run, tmp_path: Path) -> None:
     lines = Path(str(copied.config.data.path)).read_text().splitlines(keepends=True)
     (tmp_path / "grown.tsv").write_text("".join([*lines, *(f"novo {n}\tnew {n}\n" for n in range(400))]))
     config = replace(copied.config, data=replace(copied.config.data, path=str(tmp_path / "grown.tsv")))
-    run = Run(tmp_path / "copy")
     run.write(config, {"data": run.facts()["data"]})
     warnings: list[str] = []
     evaluate(run, "test", load=LoadOptions(on_warning=warnings.append))
@@ -176,3 +174,31 @@ def test_pairs_that_were_not_held_out_are_reported(copied: TrainedRun, tmp_path:
     warnings.clear()
     evaluate(copied.path, "test", load=LoadOptions(on_warning=warnings.append))
     assert warnings == []
+
+
+# Calibrating the confidences of a run
+
+
+def test_a_run_is_calibrated_again(run: Run) -> None:
+    fitted = run.calibration_file.read_text()
+    run.calibration_file.write_text(fitted.replace('"weights": "', '"weights": "other'))
+    load = LoadOptions(on_warning=pytest.fail)
+    evaluate(run, load=load, with_calibration=True)
+    assert json.loads(run.calibration_file.read_text()) == json.loads(fitted), "the same pairs and weights"
+
+
+def test_a_run_without_pairs_of_its_own_is_calibrated_on_files(run: Run, tmp_path: Path) -> None:
+    texts = [f"{first} {second}" for first in WORDS for second in WORDS]
+    run.calibration_file.unlink()
+    config = run.path / "config.yaml"
+    section = re.compile(r"^data:\n(?:[ #].*\n|\n)*", re.MULTILINE)
+    config.write_text(section.sub("data: {source: imported}\n", config.read_text()))
+    with pytest.raises(DataError, match="imported model was trained on are not here") as raised:
+        evaluate(run, with_calibration=True)
+    assert "--source and --reference" in raised.value.hint
+    files = {side: tmp_path / side for side in ("source", "reference")}
+    for file in files.values():
+        file.write_text("".join(f"{text}\n" for text in texts))
+    given = EvaluationFiles(source=files["source"], references=[files["reference"]])
+    evaluate(run, files=given, with_calibration=True)
+    assert run.calibration_file.exists()

@@ -5,14 +5,8 @@ from pathlib import Path
 import pytest
 from copy_task import TrainedRun
 
-from ptenmt.errors import ConfigError
 from ptenmt.evaluation import Evaluation, EvaluationFiles, LoadOptions, evaluate
-from ptenmt.evaluation.robustness import NoiseScores, noisy_pairs
-
-SAMPLE = [
-    NoiseScores(noise="no noise", num_changed=0, bleu=30.0, chrf=50.0),
-    NoiseScores(noise="typos", num_changed=9, bleu=24.5, chrf=51.0),
-]
+from ptenmt.evaluation.robustness import noisy_pairs
 
 
 @pytest.fixture(scope="module")
@@ -24,15 +18,7 @@ def found(copied: TrainedRun) -> Evaluation:
 def test_every_noise_is_scored_against_clean_text(found: Evaluation) -> None:
     scores = {each.noise: each for each in found.robustness or []}
     assert list(scores) == [
-        *(
-            "no noise",
-            "typos",
-            "drop_end_punctuation",
-            "upper_case",
-            "title_case",
-            "lower_case",
-            "symbols",
-        )
+        *("no noise", "typos", "drop_end_punctuation", "upper_case", "title_case", "lower_case", "symbols")
     ]
     clean = scores["no noise"]
     assert clean.bleu == pytest.approx(found.scores[0].value)
@@ -62,10 +48,3 @@ def test_the_scores_are_those_of_the_noisy_texts_alone(
     )
     typos = next(each for each in found.robustness or [] if each.noise == "typos")
     assert typos.bleu == pytest.approx(alone.scores[0].value)
-
-
-def test_finished_translations_cannot_be_translated_with_noise(tmp_path: Path) -> None:
-    file = tmp_path / "file"
-    file.write_text("a\n")
-    with pytest.raises(ConfigError, match="--robustness cannot be used with finished translations"):
-        evaluate(files=EvaluationFiles(hypotheses=file, references=[file]), with_robustness=True)

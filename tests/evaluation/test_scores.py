@@ -78,19 +78,6 @@ def test_intervals_end_where_scores_end():
     assert (inside.low, inside.high) == (30, 70)
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_right_is_100_and_wrong_is_0(form):
-    scorer = Scorer(form, [["the dog sees the big cat"]])
-
-    def values(hypothesis):
-        return [round(value, 6) for value in scorer.values([hypothesis]).values()]
-
-    assert values("the dog sees the big cat") == [100, 100, 0]
-    assert values("xxxx") == [0, 0, 100]
-    bleu, chrf, _ = values("The Dog sees the big Cat")
-    assert ((bleu, chrf) == (100, 100)) is (form == "tokenized")
-
-
 def test_scores_of_some_sentences_are_those_of_these_alone():
     scorer = Scorer("detokenized", [REFERENCES])
     some = scorer.values(HYPOTHESES, [2, 0])

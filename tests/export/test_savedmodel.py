@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from untrained_runs import tokenizers
 
 from ptenmt import Translator, export_model
 from ptenmt.config import DataConfig
-from ptenmt.data.tfds import read_tfds
 from ptenmt.export.packaging import Format
 from ptenmt.export.savedmodel import _graph_tokenizer
 from ptenmt.runs import Run
@@ -25,8 +23,6 @@ from ptenmt.tokenizers import END, START, encode_framed
 from ptenmt.translation.batching import max_length
 from ptenmt.translation.engine import SearchRequest
 
-TED = Path(__file__).resolve().parents[2].parent / "shared/data/tfds"
-NUM_TED_SENTENCES = 200
 LONG = "gato " * 60
 TEXTS = [
     "O gato não vê o cão da vizinha.",
@@ -113,23 +109,22 @@ def test_translations_equal_those_of_the_keras_engine(outputs: dict[str, Outputs
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["wordpiece", "words"])
-def test_so_do_those_of_other_tokenizers(kind: str, make_run: Callable[..., Run], tmp_path: Path):
-    run = make_run(kind, data=DataConfig(source="tfds"))
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("wordpiece", {"data": DataConfig(source="tfds")}),
+        ("words", {"data": DataConfig(source="tfds")}),
+        ("sentencepiece", {"shared": False}),
+    ],
+)
+def test_so_do_those_of_other_tokenizers_and_of_two_models(
+    kind: str, options: dict[str, Any], make_run: Callable[..., Run], tmp_path: Path
+):
+    """TensorFlow shares resources of one name: two SentencePiece models must not mix."""
+    run = make_run(kind, **options)
     folder = export_model(run, format="savedmodel", output=tmp_path / "1").path
     (outputs,) = outputs_elsewhere(folder, ("serving_default", TEXTS))
     check_equal_to_keras(outputs, run, TEXTS)
-
-
-def test_ted_sentences(make_run: Callable[..., Run], tmp_path: Path):
-    if not TED.is_dir():
-        pytest.skip(f"there is no data set in {TED}")
-    data = DataConfig(source="tfds", data_dir=str(TED))
-    texts = [pair[0] for pair in islice(read_tfds(data.dataset, data.data_dir, "test"), NUM_TED_SENTENCES)]
-    run = make_run("wordpiece", data=data)
-    folder = export_model(run, format="savedmodel", output=tmp_path / "1").path
-    (outputs,) = outputs_elsewhere(folder, ("serving_default", texts))
-    check_equal_to_keras(outputs, run, texts)
 
 
 @pytest.mark.parametrize(
@@ -149,15 +144,6 @@ def test_tokenizers_of_the_graph_equal_ptenmts(kind: str, options: dict[str, str
     assert ids.to_list() == expected.encode(ODD_TEXTS)
     decoded = [text.decode() for text in found.decode(ids).numpy()]
     assert decoded == expected.decode(ids.to_list())
-
-
-@pytest.mark.slow
-def test_two_sentencepiece_models_do_not_mix(make_run: Callable[..., Run], tmp_path: Path):
-    """TensorFlow shares resources of one name."""
-    run = make_run("sentencepiece", shared=False)
-    folder = export_model(run, format="savedmodel", output=tmp_path / "1").path
-    (outputs,) = outputs_elsewhere(folder, ("serving_default", TEXTS))
-    check_equal_to_keras(outputs, run, TEXTS)
 
 
 @pytest.mark.slow  # the same SavedModel

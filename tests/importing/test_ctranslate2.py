@@ -14,7 +14,7 @@ import ctranslate2
 import numpy as np
 import pytest
 import sentencepiece
-from random_models import random_model, weights_of
+from random_models import write_run
 
 from ptenmt import export_model
 from ptenmt.config import AugmentConfig, Config, DataConfig, DecodingConfig, ModelConfig, TokenizerConfig
@@ -22,10 +22,8 @@ from ptenmt.data.augmentation import tokenizer_symbols
 from ptenmt.errors import ModelImportError
 from ptenmt.importing.run import import_model
 from ptenmt.model.ctranslate2_model import convert
-from ptenmt.model.transformer import Transformer
 from ptenmt.runs import Run
 from ptenmt.runs.trained_model import TrainedModel
-from ptenmt.runs.weights import write_weights
 from ptenmt.tokenizers import SPECIAL_PIECES, TokenizerPair, build_tokenizers
 from ptenmt.tokenizers.imported import ImportedTokenizer
 from ptenmt.translation import Translator
@@ -43,15 +41,6 @@ def translations(run: Path | Run) -> list[str]:
     translator = Translator.load(run, threads=1)
     decoding = replace(translator.config.decoding, **options)
     return [each.raw for each in translator.translate(TEXTS, decoding)]
-
-
-def write_run(folder: Path, config: Config, pair: TokenizerPair) -> Run:
-    run = Run(folder)
-    run.write(config, {"data": {}})
-    pair.save(run.tokenizer_folder)
-    model: Transformer = random_model(config.model, *pair.vocabulary_sizes)
-    write_weights(run.weights_folder / "best.safetensors", weights_of(model), config, step=1)
-    return run
 
 
 def own_run(

@@ -30,11 +30,6 @@ from ptenmt.tokenizers import END, START
 SENTENCES = ["bala hime dico galo", "", "pira rota", "mico", "fute jaro lume kilo"]
 
 
-@pytest.fixture(scope="module")
-def inspector(copied: TrainedRun) -> Inspector:
-    return Inspector(copied.path, on_warning=pytest.fail)
-
-
 def scripted(weights: Any, source: str, target: str) -> AlignedPair:
     """Align ``o gat ##o`` and ``the cat ##s`` with cross-attention [H, T, S] as it is given."""
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from copy_task import TrainedRun
 
 from ptenmt.errors import ConfigError
 from ptenmt.inspection.alignment import (
@@ -19,11 +18,6 @@ from ptenmt.inspection.inspector import Inspector
 from ptenmt.translation import Translator
 
 TEXT = "bala hime dico galo"
-
-
-@pytest.fixture(scope="module")
-def inspector(copied: TrainedRun) -> Inspector:
-    return Inspector(copied.path, on_warning=pytest.fail)
 
 
 @pytest.fixture(scope="module")

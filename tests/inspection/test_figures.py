@@ -72,11 +72,6 @@ def test_what_stood_there_survives_a_failure(tmp_path: Path, monkeypatch: pytest
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="No such file or directory"):
-        save_figure(draw([heat_map()]), tmp_path / "nowhere" / "figure.svg")
-
-
 def test_characters_that_the_font_lacks_are_boxes_and_reported(tmp_path: Path) -> None:
     warnings: list[str] = []
     labels = ["a", "\U00100123"]  # for private use: no font that is meant for text has it

@@ -1,34 +1,11 @@
 """What is looked into: which weights, and sentences as the model reads them."""
 
-import shutil
-from pathlib import Path
-
-import numpy as np
 import pytest
 from copy_task import TrainedRun
 
 from ptenmt.errors import DataError
 from ptenmt.inspection.inspector import Inspector
-from ptenmt.runs import Run
 from ptenmt.tokenizers import END, START
-from ptenmt.translation import Translator
-
-
-@pytest.fixture
-def run(copied: TrainedRun, tmp_path: Path) -> Run:
-    return Run(Path(shutil.copytree(copied.path, tmp_path / "copy")))
-
-
-@pytest.fixture(scope="module")
-def inspector(copied: TrainedRun) -> Inspector:
-    return Inspector(copied.path, on_warning=pytest.fail)
-
-
-def test_the_model_is_the_trained_one(inspector: Inspector, translator: Translator):
-    reading = inspector.read("bala hime dico")
-    source, fed = np.array([reading.source]), np.array([reading.target[:-1]])
-    theirs = translator.engine.model((source, fed))  # type: ignore[attr-defined]
-    np.testing.assert_allclose(inspector.model.logits(source, fed), theirs, atol=1e-4)
 
 
 def test_a_sentence_is_read_as_the_model_reads_it(inspector: Inspector):

@@ -1,21 +1,18 @@
-"""A sentence as the model sees it."""
+"""A sentence as the model sees it, and how sure it is of each token."""
 
+import math
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from copy_task import TrainedRun
+from random_models import log_probs
 
 from ptenmt.errors import DataError
 from ptenmt.inspection.figures import HeatMap, Table
 from ptenmt.inspection.inspector import Inspector
-from ptenmt.inspection.tokens import token_panels
-
-
-@pytest.fixture(scope="module")
-def inspector(copied: TrainedRun) -> Inspector:
-    return Inspector(copied.path)
+from ptenmt.inspection.tokens import probability_table, token_panels, token_probabilities
+from ptenmt.translation import Translator
 
 
 def shown(inspector: Inspector, *texts: str | None, **options: int) -> tuple[list[Table], list[HeatMap]]:
@@ -34,22 +31,14 @@ def masks_of(source: list[int], target: list[int]) -> list[list[list[int]]]:
     return [panel.values.tolist() for panel in token_panels(stub, "") if isinstance(panel, HeatMap)]
 
 
-def test_the_masks_are_the_published_ones() -> None:
-    source, target, look_ahead, both = masks_of([1, 21, 777, 0, 0], [1, 2, 0, 4, 5, 0])
-    assert source == [[0, 0, 0, 1, 1]]
-    assert target == [[0, 0, 1, 0, 0, 1]]
-    assert look_ahead == np.triu(np.ones((6, 6), int), k=1).tolist()
-    rows = ["011111", "001111", "001111", "001011", "001001", "001001"]
-    assert both == [list(map(int, row)) for row in rows]
-
-
 def test_the_panels_hide_what_the_model_hides() -> None:
-    from ptenmt.model.layers import decoder_mask, padding_mask
+    from ptenmt.model.layers import causal_mask, decoder_mask, padding_mask
 
-    source, target = np.array([[2, 5, 6, 3, 0]]), np.array([[2, 7, 3, 0, 0]])
-    hidden, _, _, both = masks_of(source[0].tolist(), target[0].tolist())
-    np.testing.assert_array_equal(hidden, 1 - np.array(padding_mask(source)).astype(int)[0, 0])
-    np.testing.assert_array_equal(both, 1 - np.array(decoder_mask(target)).astype(int)[0, 0])
+    source, target = np.array([[1, 21, 777, 0, 0]]), np.array([[1, 2, 0, 4, 5, 0]])
+    panels = masks_of(source[0].tolist(), target[0].tolist())
+    masks = padding_mask(source), padding_mask(target), causal_mask(6), decoder_mask(target)
+    for panel, mask in zip(panels, masks, strict=True):
+        np.testing.assert_array_equal(panel, 1 - np.atleast_2d(np.squeeze(mask)).astype(int))
 
 
 def test_the_decoder_reads_what_it_is_to_say_one_place_later(inspector: Inspector) -> None:
@@ -100,3 +89,38 @@ def test_texts_that_cannot_be_shown(inspector: Inspector) -> None:
         token_panels(inspector, "bala dico", "bala", length=3)
     with pytest.raises(DataError, match="nothing is left of"):
         token_panels(inspector, " ")
+
+
+TEXT = "bala hime dico"
+
+
+@pytest.mark.parametrize("translation", [None, "hime bala bala rota"])
+def test_they_are_those_of_the_keras_model(
+    inspector: Inspector, translator: Translator, translation: str | None
+):
+    reading = inspector.read(TEXT, translation)
+    (expected,) = log_probs(translator.engine.model, [reading.source], [reading.target[:-1]])  # type: ignore[attr-defined]
+    size = expected.shape[1]
+    found = token_probabilities(inspector, TEXT, translation, runners_up=size - 1)
+    assert [each.piece for each in found] == reading.target_pieces[1:]
+    for each, row, token in zip(found, expected, reading.target[1:], strict=True):
+        assert each.probability == pytest.approx(math.exp(row[token]), abs=1e-5)
+        assert each.rank == 1 + (row > row[token]).sum()
+        assert each.entropy == pytest.approx(-(np.exp(row) * row).sum(), abs=1e-4)
+        others = dict(each.runners_up)
+        assert len(others) == size - 1
+        assert each.piece not in others
+        assert sum(others.values()) + each.probability == pytest.approx(1, abs=1e-5)
+        shares = list(others.values())
+        assert shares == sorted(shares, reverse=True)
+    if translation is None:
+        assert all(each.rank == 1 and each.probability > 0.5 for each in found)
+
+
+def test_the_table_has_a_row_a_token_and_its_runners_up(inspector: Inspector):
+    found = token_probabilities(inspector, TEXT, runners_up=2)
+    table = probability_table(found)
+    assert [row[0] for row in table.rows] == ["bala", "hime", "dico", "[END]"]
+    for row, token in zip(table.rows, found, strict=True):
+        assert row[1:4] == (f"{100 * token.probability:.1f}%", "1", f"{token.entropy:.2f}")
+        assert [other.split()[0] for other in row[4].split(", ")] == [piece for piece, _ in token.runners_up]

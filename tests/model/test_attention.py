@@ -33,30 +33,11 @@ def test_causal_mask_hides_what_comes_later():
     np.testing.assert_array_equal(hidden(causal_mask(4)), expected)
 
 
-@pytest.mark.parametrize(
-    ("ids", "expected"),
-    [
-        (
-            [1, 2, 0, 4, 5],
-            [[0, 1, 1, 1, 1], [0, 0, 1, 1, 1], [0, 0, 1, 1, 1], [0, 0, 1, 0, 1], [0, 0, 1, 0, 0]],
-        ),
-        (
-            [1, 2, 0, 4, 5, 0],
-            [
-                [0, 1, 1, 1, 1, 1],
-                [0, 0, 1, 1, 1, 1],
-                [0, 0, 1, 1, 1, 1],
-                [0, 0, 1, 0, 1, 1],
-                [0, 0, 1, 0, 0, 1],
-                [0, 0, 1, 0, 0, 1],
-            ],
-        ),
-    ],
-)
-def test_decoder_mask_hides_padding_and_what_comes_later(ids: list[int], expected: list[list[int]]):
-    mask = decoder_mask(np.array([ids]))
-    assert mask.shape == (1, 1, len(ids), len(ids))
-    np.testing.assert_array_equal(hidden(mask)[0, 0], expected)
+def test_decoder_mask_hides_padding_and_what_comes_later():
+    mask = decoder_mask(np.array([[1, 2, 0, 4, 5, 0]]))
+    assert mask.shape == (1, 1, 6, 6)
+    rows = ["011111", "001111", "001111", "001011", "001001", "001001"]
+    np.testing.assert_array_equal(hidden(mask)[0, 0], [list(map(int, row)) for row in rows])
 
 
 def with_the_weights_of(ours: MultiHeadAttention, theirs: keras.layers.MultiHeadAttention) -> None:
@@ -87,20 +68,6 @@ def test_it_equals_the_attention_of_keras(key_size: int, value_size: int):
     weights = weights_of(ours, query, memory, mask[:, None])
     np.testing.assert_allclose(weights, expected_weights, atol=1e-6)
     np.testing.assert_allclose(ours(query, memory), theirs(query, memory), atol=1e-5)
-
-
-def test_weights_sum_to_one_and_are_zero_where_hidden():
-    attention = MultiHeadAttention(8, 2)
-    mask = padding_mask(np.array([[5, 6, 7, 0, 0], [5, 0, 0, 0, 0]]))
-    weights = weights_of(attention, random_inputs(2, 4, 8), random_inputs(2, 5, 8), mask)
-    assert weights.shape == (2, 2, 4, 5)
-    assert weights.dtype == np.float32
-    np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-6)
-    assert (weights[0, :, :, 3:] == 0).all()
-    assert (weights[0, :, :, :3] > 0).all()
-    # One visible key: 1 up to the last bit, which a vectorised softmax may round down.
-    np.testing.assert_allclose(weights[1, :, :, 0], 1, atol=1e-6)
-    assert (weights[1, :, :, 1:] == 0).all()
 
 
 @pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16", "mixed_float16", "float16"])

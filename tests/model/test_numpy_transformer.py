@@ -66,13 +66,16 @@ def test_what_is_longer_than_the_positions_is_refused(model: NumpyTransformer):
 
 @pytest.mark.parametrize("tied", ["none", "target"])
 def test_token_losses_are_those_of_keras(tied: Any):
+    """Of more labels than are projected at once."""
     keras_model: Transformer = random_model(replace(SMALL, tied_embeddings=tied), SIZE, SIZE)
-    target = RaggedIds(random_sources(4, SIZE, seed=5)).padded(np.arange(4))
-    losses, correct = NumpyTransformer(keras_model.config, weights_of(keras_model)).token_losses(
-        WHOLE, target
+    source, target = (
+        RaggedIds(random_sources(300, SIZE, seed=seed)).padded(np.arange(300)) for seed in (2, 5)
     )
-    expected = token_sums(keras_model((WHOLE, target[:, :-1])), target[:, 1:])
-    assert len(losses) == len(correct) == float(expected.tokens)
+    losses, correct = NumpyTransformer(keras_model.config, weights_of(keras_model)).token_losses(
+        source, target
+    )
+    expected = token_sums(keras_model((source, target[:, :-1])), target[:, 1:])
+    assert len(losses) == len(correct) == float(expected.tokens) > 1024
     assert losses.sum() == pytest.approx(float(expected.loss), rel=1e-5)
     assert correct.sum() == float(expected.correct)
 

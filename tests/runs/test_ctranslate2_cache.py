@@ -1,9 +1,7 @@
 """Models in CTranslate2's form; the cache of them is tested in translation/test_loading.py."""
 
 from dataclasses import replace
-from pathlib import Path
 
-import ctranslate2
 import numpy as np
 import pytest
 from random_models import SMALL, made_up_words, random_model, weights_of
@@ -27,28 +25,8 @@ def weights() -> dict[str, np.ndarray]:
     return weights_of(random_model(SMALL, SIZE, SIZE))
 
 
-@pytest.fixture(scope="module")
-def export(weights: dict[str, np.ndarray]) -> CTranslate2Model:
-    return convert(SMALL, weights, WORDS, "0123abcd")
-
-
 def size(model: CTranslate2Model) -> int:
     return sum(map(len, model.files.values()))
-
-
-def test_ctranslate2_itself_opens_the_files(export: CTranslate2Model, tmp_path: Path):
-    assert (export.weights, export.quantization) == ("0123abcd", "int8")
-    assert export.files.keys() == {
-        "config.json",
-        "model.bin",
-        "source_vocabulary.json",
-        "target_vocabulary.json",
-    }
-    for name, content in export.files.items():
-        (tmp_path / name).write_bytes(content)
-    translator = ctranslate2.Translator(str(tmp_path), "cpu")
-    (result,) = translator.translate_batch([["[START]", "s5", "[END]"]], max_decoding_length=9)
-    assert set(result.hypotheses[0]) <= set(WORDS.target.pieces(range(SIZE)))
 
 
 def test_fewer_bits_take_less_room(weights: dict[str, np.ndarray]):

@@ -1,7 +1,5 @@
 """What holds for a tokenizer of any kind."""
 
-import subprocess
-import sys
 import unicodedata
 
 import pytest
@@ -95,11 +93,3 @@ def test_encode_framed_counts_what_it_cuts(any_pair: TokenizerPair) -> None:
     assert framed == [[START, *short, END], [START, END], [START, *long[: len(short)], END]]
     assert encode_framed(any_pair.source, texts, exact - 1)[1] == 2
     assert encode_framed(any_pair.source, texts, len(long) + 2)[1] == 0
-
-
-def test_importing_tokenizers_does_not_import_tensorflow() -> None:
-    script = (
-        "import sys, ptenmt.tokenizers; "
-        "sys.exit(any(name in sys.modules for name in ('tensorflow', 'tensorflow_text', 'keras')))"
-    )
-    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -1,12 +1,14 @@
 """The events of a training, or of its start."""
 
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ptenmt.config import Config
-from ptenmt.training.events import Event, TrainingStarted
+from ptenmt.training.events import Event, StepDone, TrainingStarted
 from ptenmt.training.session import train
 
 
@@ -30,3 +32,16 @@ def begin(config: Config, run: Path, **options: Any) -> list[Event]:
 
 def of(kind: type, events: list[Event]) -> list[Any]:
     return [event for event in events if isinstance(event, kind)]
+
+
+def stopped_after(config: Config, run: Path, epoch: int, step: int) -> list[Event]:
+    """Train, to be stopped after a step."""
+    events: list[Event] = []
+
+    def on_event(event: Event) -> None:
+        events.append(event)
+        if isinstance(event, StepDone) and (event.epoch, event.step_in_epoch) == (epoch, step):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    train(config, run, on_event=on_event)
+    return events

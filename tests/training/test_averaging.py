@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
-from copy_task import TrainedRun
 
 from ptenmt import average
 from ptenmt.config import CheckpointConfig
@@ -19,12 +18,6 @@ from ptenmt.runs import Run, find_run
 from ptenmt.runs.weights import keep_best, read_info, read_weights
 from ptenmt.training.session import train
 from ptenmt.training.state import read_checkpoint
-
-
-@pytest.fixture
-def copy(copied: TrainedRun, tmp_path: Path) -> Run:
-    """A copy of the trained run: ckpt-2, ckpt-3 and one best model."""
-    return Run(Path(shutil.copytree(copied.path, tmp_path / "copy")))
 
 
 def weights_in(folder: Path) -> dict[str, np.ndarray]:
@@ -38,34 +31,34 @@ def assert_close(found: dict[str, np.ndarray], expected: dict[str, Any]) -> None
         np.testing.assert_allclose(value, expected[name], rtol=1e-6, atol=1e-7, err_msg=name)
 
 
-def test_the_last_ones(copy: Run, monkeypatch: pytest.MonkeyPatch):
-    new = Run(average(copy.path, last=2))
-    assert new.path == copy.path.with_name("copy-averaged")
+def test_the_last_ones(run: Run, monkeypatch: pytest.MonkeyPatch):
+    new = Run(average(run.path, last=2))
+    assert new.path == run.path.with_name("copy-averaged")
     info = read_info(new.weights_folder / "best.safetensors")
     assert (info.step, info.score) == (24 * 29, None)
-    first, second = (read_checkpoint(copy.state_folder / f"ckpt-{number}")[1] for number in (2, 3))
+    first, second = (read_checkpoint(run.state_folder / f"ckpt-{number}")[1] for number in (2, 3))
     assert_close(weights_in(new.path), {name: (first[name] + second[name]) / 2 for name in first})
-    assert sorted(file.name.split(".")[0] for file in copy.path.parent.iterdir()) == ["copy", "copy-averaged"]
+    assert sorted(file.name.split(".")[0] for file in run.path.parent.iterdir()) == ["copy", "copy-averaged"]
     assert json.loads((new.ctranslate2_folder / "cache.json").read_text())["weights"] == info.checksum
 
-    monkeypatch.setattr("ptenmt.runs.directory.RUNS_FOLDER", copy.path.parent)
+    monkeypatch.setattr("ptenmt.runs.directory.RUNS_FOLDER", run.path.parent)
     assert find_run(None).path == new.path  # what commands without --run take
     facts = new.facts()
-    assert facts["averaged_from"] == {"run": str(copy.path), "checkpoints": ["ckpt-3", "ckpt-2"]}
-    assert (new.config(), facts["data"]) == (copy.config(), copy.facts()["data"])
-    shutil.rmtree(copy.path)
+    assert facts["averaged_from"] == {"run": str(run.path), "checkpoints": ["ckpt-3", "ckpt-2"]}
+    assert (new.config(), facts["data"]) == (run.config(), run.facts()["data"])
+    shutil.rmtree(run.path)
     assert evaluate(new.path, "validation").scores[0].value > 80
     with pytest.raises(RunError, match="is an average of checkpoints") as failure:
         train(new.config(), new.path)
     assert failure.value.hint == f"start another run with its weights: --init-from {new.path} --run NAME"
 
 
-def test_the_best_ones(copy: Run, tmp_path: Path):
-    first = weights_in(copy.path)
+def test_the_best_ones(run: Run, tmp_path: Path):
+    first = weights_in(run.path)
     second = {name: array + 1 for name, array in first.items()}
-    config = replace(copy.config(), checkpoint=CheckpointConfig(keep_best=2))
-    keep_best(copy.weights_folder, second, config, step=9999, score=1.0, loss=1.0)
-    new = average(copy.path, best=2, to=tmp_path / "mine")
+    config = replace(run.config(), checkpoint=CheckpointConfig(keep_best=2))
+    keep_best(run.weights_folder, second, config, step=9999, score=1.0, loss=1.0)
+    new = average(run.path, best=2, to=tmp_path / "mine")
     assert new == tmp_path / "mine"
     assert_close(weights_in(new), {name: array + 0.5 for name, array in first.items()})
     assert Run(new).facts()["averaged_from"]["checkpoints"][1] == "step-9999"
@@ -73,31 +66,31 @@ def test_the_best_ones(copy: Run, tmp_path: Path):
         average(new)
 
 
-def test_moving_averages_are_what_is_averaged(copy: Run):
+def test_moving_averages_are_what_is_averaged(run: Run):
     """Beside ckpt-2 without any, as after a training that was given them later."""
-    _, plain = read_checkpoint(copy.state_folder / "ckpt-3")
+    _, plain = read_checkpoint(run.state_folder / "ckpt-3")
     groups = {
         group: {name: tf.Variable(value + shift) for name, value in plain.items()}
         for group, shift in (("weights", 0.0), ("averages", 5.0))
     }
-    tf.train.Checkpoint(**groups, global_step=tf.Variable(700)).write(str(copy.state_folder / "ckpt-4"))
-    found = weights_in(average(copy.path, last=2))
+    tf.train.Checkpoint(**groups, global_step=tf.Variable(700)).write(str(run.state_folder / "ckpt-4"))
+    found = weights_in(average(run.path, last=2))
     for name, value in plain.items():
         np.testing.assert_allclose(found[name], value + 2.5, rtol=1e-6, atol=1e-6)
 
 
-def test_existing_files_are_kept_and_no_partial_ones_are_left(copy: Run, monkeypatch: pytest.MonkeyPatch):
+def test_existing_files_are_kept_and_no_partial_ones_are_left(run: Run, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(RunError, match="copy exists already") as failure:
-        average(copy.path, to=copy.path)
+        average(run.path, to=run.path)
     assert "--to" in failure.value.hint
-    (copy.state_folder / "ckpt-2.data-00000-of-00001").unlink()
+    (run.state_folder / "ckpt-2.data-00000-of-00001").unlink()
     with pytest.raises(CheckpointError, match="ckpt-2 is damaged"):
-        average(copy.path, last=2)
+        average(run.path, last=2)
 
     def full(*_arguments: object, **_options: object) -> None:
         raise CheckpointError("the disk is full")
 
     monkeypatch.setattr("ptenmt.training.averaging.write_weights", full)
     with pytest.raises(CheckpointError):
-        average(copy.path, last=1)
-    assert [file.name for file in copy.path.parent.iterdir()] == ["copy"]
+        average(run.path, last=1)
+    assert [file.name for file in run.path.parent.iterdir()] == ["copy"]

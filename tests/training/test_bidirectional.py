@@ -1,7 +1,5 @@
 """``training.bidirectional``: first epochs in both directions, then one alone; resumed, shown, recorded."""
 
-import os
-import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 import pytest
 import tensorflow as tf
 from copy_task import copy_config, write_pairs
-from recorded_events import of
+from recorded_events import of, stopped_after
 from saved_states import assert_same, losses, tensors
 
 from ptenmt.config import BatchConfig, Config, TokenizerConfig, TrainingConfig, ValidationConfig
@@ -17,9 +15,8 @@ from ptenmt.data.batches import BatchPlan
 from ptenmt.errors import ConfigError
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
-from ptenmt.training.events import Event, StageStarted, StepDone, TrainingStarted, Warned
+from ptenmt.training.events import StageStarted, TrainingStarted, Warned
 from ptenmt.training.preparation import TrainingInputs
-from ptenmt.training.session import train
 
 pytestmark = pytest.mark.usefixtures("_every_step")
 
@@ -82,19 +79,6 @@ def test_the_share_is_of_the_steps_in_whole_epochs(config: Config, tmp_path: Pat
     ) as failure:
         num_epochs(epochs=1)
     assert "raise training.epochs" in failure.value.hint
-
-
-def stopped_after(config: Config, folder: Path, epoch: int, step: int) -> list[Event]:
-    """Train, to be stopped after a step."""
-    events: list[Event] = []
-
-    def handle(event: Event) -> None:
-        events.append(event)
-        if isinstance(event, StepDone) and (event.epoch, event.step_in_epoch) == (epoch, step):
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    train(config, folder, on_event=handle)
-    return events
 
 
 @pytest.mark.slow  # two trainings, as in test_resume

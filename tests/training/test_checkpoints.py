@@ -157,10 +157,6 @@ def truncate(folder: Path) -> None:
     )  # the averages, which come first, are cut, too
 
 
-def empty(folder: Path) -> None:
-    (folder / "state" / DATA).write_bytes(b"")
-
-
 def flip_bytes(name: str) -> Callable[[Path], None]:
     def flip(folder: Path) -> None:
         data = bytearray((folder / "state" / name).read_bytes())
@@ -173,7 +169,7 @@ def flip_bytes(name: str) -> Callable[[Path], None]:
 
 DAMAGE = {
     "truncated data": truncate,
-    "empty data": empty,
+    "empty data": lambda folder: (folder / "state" / DATA).write_bytes(b""),
     "flipped bytes in the data": flip_bytes(DATA),
     "flipped bytes in the index": flip_bytes(INDEX),
     "empty index": lambda folder: (folder / "state" / INDEX).write_bytes(b""),

@@ -208,3 +208,21 @@ def test_a_last_step_that_is_not_finite_is_not_saved(
     assert int(saved.get_tensor("global_step/.ATTRIBUTES/VARIABLE_VALUE")) == 12
     assert isinstance(events[-1], Warned)
     assert "the last checkpoint is kept" in events[-1].message
+
+
+@pytest.mark.usefixtures("_every_step", "_uncompiled")
+def test_smoothing_moves_the_weights_elsewhere_and_reports_the_same_loss(
+    steady: Config, build_trainer: Build, tmp_path: Path
+):
+    """One update of the same weights by the same batch."""
+    once = TrainingConfig(epochs=1, max_steps=1, schedule="constant", learning_rate=0.01, warmup_steps=0)
+    steps, moved = [], []
+    for smoothing in (0.0, 0.2):
+        config = replace(steady, training=replace(once, label_smoothing=smoothing))
+        built = build_trainer(config, tmp_path / str(smoothing))
+        steps += [event for event in built.trainer.fit() if isinstance(event, StepDone)]
+        moved.append(np.concatenate([np.ravel(value) for value in weights(built.model).values()]))
+    plain, smooth = steps
+    assert (plain.loss, plain.accuracy) == pytest.approx((smooth.loss, smooth.accuracy), rel=1e-5)
+    # Adam's first update goes by the gradient's sign, which smoothing turns for some weights.
+    assert np.mean(np.abs(moved[0] - moved[1]) > 1e-3) > 0.01

@@ -1,6 +1,5 @@
-"""Trainings whose mixture of sources changes: resumed across the change, shown, and recorded."""
+"""Trainings whose mixture of sources changes, and sampled ones: resumed, shown, and recorded."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,14 +7,24 @@ from typing import Any
 import numpy as np
 import pytest
 from copy_task import copy_config, write_pairs
+from recorded_events import stopped_after
 from saved_states import assert_same, losses, tensors
 
-from ptenmt.config import Config, CorpusFile, DataConfig, StageConfig, TokenizerConfig, TrainingConfig
+from ptenmt.config import (
+    AugmentConfig,
+    BatchConfig,
+    Config,
+    CorpusFile,
+    DataConfig,
+    StageConfig,
+    TokenizerConfig,
+    TrainingConfig,
+)
 from ptenmt.config.schedule import learning_rate
-from ptenmt.errors import RunError
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
-from ptenmt.training.events import Event, StageStarted, StepDone, TrainingStarted
+from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
+from ptenmt.training.events import Event, StageStarted, StepDone, Stopped, TrainingStarted
 from ptenmt.training.session import train
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("_every_step")]
@@ -42,22 +51,8 @@ def staged(tmp_path_factory: pytest.TempPathFactory) -> Config:
     )
 
 
-def stopped_after(
-    build_trainer: Callable, config: Config, folder: Path, epoch: int, step: int
-) -> list[Event]:
-    trainer = build_trainer(config, folder).trainer
-    events = []
-    for event in trainer.fit():
-        events.append(event)
-        if isinstance(event, StepDone) and (event.epoch, event.step_in_epoch) == (epoch, step):
-            trainer.stop()
-    return events
-
-
-def test_resumed_across_a_stage_equals_straight_through_bit_for_bit(
-    staged: Config, build_trainer: Callable, tmp_path: Path
-) -> None:
-    straight = stopped_after(build_trainer, staged, tmp_path / "straight", 0, 0)
+def test_resumed_across_a_stage_equals_straight_through_bit_for_bit(staged: Config, tmp_path: Path) -> None:
+    straight = stopped_after(staged, tmp_path / "straight", 0, 0)
     steps = [(event.epoch, event.step_in_epoch) for event in straight if isinstance(event, StepDone)]
     assert steps == [
         (epoch + 1, step + 1) for epoch, count in enumerate([8, 8, 3, 3]) for step in range(count)
@@ -68,7 +63,7 @@ def test_resumed_across_a_stage_equals_straight_through_bit_for_bit(
 
     started: list[Any] = []
     for epoch, step in ((2, 3), (2, 8), (3, 1), (9, 9)):  # within a stage, at its end, and in the next one
-        events = stopped_after(build_trainer, staged, tmp_path / "parts", epoch, step)
+        events = stopped_after(staged, tmp_path / "parts", epoch, step)
         started.append(next(event for event in events if isinstance(event, TrainingStarted)))
     assert [(event.epoch, event.step_in_epoch) for event in started] == [(0, 0), (1, 3), (1, 8), (2, 1)]
     runs = [Run(tmp_path / name) for name in ("straight", "parts")]
@@ -97,11 +92,28 @@ def test_the_shares_of_the_sources_are_shown_and_recorded(staged: Config, tmp_pa
     assert run.facts()["steps_per_epoch"] == {"1": 8, "3": 3}
     assert run.config() == config
 
-    # What the batches depend on cannot be changed when a run is resumed.
-    longer = replace(config, training=replace(config.training, epochs=5))
-    stages_only = replace(longer.data, stages=longer.data.stages[1:])
-    with pytest.raises(RunError, match=r"trained with other options: data.stages: \[{mix: {ours: 1.0, made"):
-        train(replace(longer, data=stages_only), run.path)
-    untagged = tuple(replace(file, tag=None) for file in config.data.train)
-    with pytest.raises(RunError, match="was trained on other sentence pairs"):
-        train(replace(longer, data=replace(config.data, train=untagged)), run.path)
+
+def test_a_resumed_training_has_the_same_tokens_and_noise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = []
+    sample = SentencePieceTokenizer.sample
+
+    def spied(*arguments: Any) -> list[list[int]]:
+        drawn.append(sample(*arguments))
+        return drawn[-1]
+
+    monkeypatch.setattr(SentencePieceTokenizer, "sample", spied)
+    pairs = write_pairs(tmp_path / "pairs.tsv", 120)
+    config = copy_config(
+        pairs,
+        data=DataConfig(path=str(pairs), augment=AugmentConfig(upper_case=0.2, typos=0.2)),
+        tokenizer=TokenizerConfig(kind="sentencepiece", vocabulary_size=60, sampling=0.3),
+        batch=BatchConfig(tokens=256),
+        training=TrainingConfig(epochs=1, warmup_steps=20),
+    )
+    straight = train(config, tmp_path / "straight").history
+    assert len(drawn) > 2 * straight[0]["step"]  # both sides of each batch, and of the pairs measured
+    assert isinstance(stopped_after(config, tmp_path / "stopped", 1, 1)[-1], Stopped)
+    resumed = train(config, tmp_path / "stopped").history
+    assert [epoch["train"]["loss"] for epoch in resumed] == [epoch["train"]["loss"] for epoch in straight]

@@ -10,7 +10,9 @@ import tensorflow as tf
 from ptenmt.config import BatchConfig, Config, TrainingConfig
 from ptenmt.data.batches import BatchPlan
 from ptenmt.model.transformer import Transformer
+from ptenmt.training import trainer as trainer_module
 from ptenmt.training.events import EpochDone, StepDone
+from ptenmt.training.trainer import Throughput
 
 
 class HandLoop:
@@ -105,3 +107,43 @@ def test_a_trainer_that_is_stopped_before_its_first_step_saves_its_state(
     names = [type(event).__name__ for event in trainer.fit()]
     assert names == ["TrainingStarted", "CheckpointSaved", "Stopped"]
     assert len(run.checkpoints()) == 1
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Seconds, as the module reads them."""
+    now = [0.0]
+    monkeypatch.setattr(trainer_module.time, "perf_counter", lambda: now[0])
+    return now
+
+
+def add_steps(measured: Throughput, clock: list[float], *seconds: float) -> None:
+    for each in seconds:
+        clock[0] += each
+        measured.add_step()
+
+
+def test_what_is_left_is_the_mean_of_all_steps_but_the_first(clock: list[float]) -> None:
+    measured = Throughput()
+    measured.start(100)
+    add_steps(measured, clock, 60.0)
+    assert measured.seconds_left(10) is None
+    add_steps(measured, clock, 1.0, 3.0)
+    assert measured.seconds_left(10) == 20
+    assert measured.tokens_per_second(228) == 128 / 64
+
+
+def test_pauses_count_for_what_is_left_alone(clock: list[float]) -> None:
+    measured = Throughput()
+    add_steps(measured, clock, 2.0)
+    with measured.paused():
+        clock[0] += 100.0
+    add_steps(measured, clock, 2.0)
+    assert measured.seconds_left(2) == 204
+    assert measured.tokens_per_second(10) == 10 / 4
+    with measured.paused():
+        clock[0] += 5.0
+        measured.start(0)  # an epoch
+        clock[0] += 5.0
+    add_steps(measured, clock, 3.0)
+    assert measured.tokens_per_second(6) == 2

@@ -37,12 +37,6 @@ from ptenmt.translation.engine import SearchRequest
 from ptenmt.translation.keras_engine import KerasEngine
 
 
-@pytest.fixture
-def run(copied: TrainedRun, tmp_path: Path) -> Run:
-    """A copy of the trained run."""
-    return Run(Path(shutil.copytree(copied.path, tmp_path / "copy")))
-
-
 def cache(run: Run, copied: TrainedRun, warn: Callable[[str], None] = pytest.fail) -> None:
     cache_translator(copied.config, run, load_tokenizers(run.tokenizer_folder), warn)
 

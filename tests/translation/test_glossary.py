@@ -76,6 +76,7 @@ def test_a_file_has_two_columns(tmp_path: Path) -> None:
         ("\n", "has no terms"),
         ("a\tb\tc\n", "line 1: not a term"),
         ("a\tb\na\tc\n", "line 2: 'a' has another translation before"),
+        ("(\tparen\n", r"line 1: the term \( is a mark, not a word"),
     ]:
         file.write_text(content)
         with pytest.raises(DataError, match=message):

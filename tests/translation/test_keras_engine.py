@@ -103,8 +103,3 @@ def test_what_it_does_not_do_is_refused(engine: KerasEngine, options: dict, argu
     with pytest.raises(ConfigError, match=message) as failure:
         engine.submit(SearchRequest([[START, 5, END]], 9, DecodingConfig(**options), **arguments))
     assert failure.value.hint == "leave it out, or use the engine ctranslate2 if it can express the model"
-
-
-def test_it_does_not_sample(engine: KerasEngine):
-    with pytest.raises(ConfigError, match="the Keras engine does not sample"):
-        engine.seeded(1)

@@ -1,6 +1,5 @@
 """Which engine translates with a run, and from which files."""
 
-import importlib.util
 import json
 import shutil
 from dataclasses import replace
@@ -18,22 +17,6 @@ from ptenmt.runs.weights import read_info, read_weights, write_weights
 from ptenmt.translation import Translator
 
 SENTENCES = ["bala", "hime kilo galo", "nado nado pira", "dico fute", "rota mico lume bala"]
-
-
-@pytest.fixture
-def run(copied: TrainedRun, tmp_path: Path) -> Run:
-    """A copy of the trained run."""
-    return Run(Path(shutil.copytree(copied.path, tmp_path / "copy")))
-
-
-@pytest.fixture
-def _without_tensorflow(monkeypatch: pytest.MonkeyPatch) -> None:
-    find_spec = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util,
-        "find_spec",
-        lambda name, *rest: None if name == "tensorflow" else find_spec(name, *rest),
-    )
 
 
 def texts(translator: Translator) -> list[str]:

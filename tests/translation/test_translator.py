@@ -159,12 +159,6 @@ def test_unknown_is_produced_by_word_tokenizers_only(translator: Translator, mod
     assert "[UNK]" not in pieces.translate("bala")[0].tokens
 
 
-def test_a_translator_is_loaded_from_the_run_alone(translator: Translator, copied):
-    assert translator.config == copied.config
-    by_name = Translator.load(str(copied.path))
-    assert said(by_name.translate(SENTENCES)) == said(translator.translate(SENTENCES))
-
-
 def test_what_was_read_before_an_error_is_translated(translator: Translator) -> None:
     def sources():
         yield from ("ka", "", "mo")
@@ -235,14 +229,6 @@ def test_of_a_text_of_k_sentences_k_are_translated_each_as_it_is_alone():
         (translation,) = Translator(engine, tokenizers, config).translate(text)
         assert translation.text == text.upper()
         assert sorted(engine.seen) == sorted(chosen)
-
-
-def test_what_has_no_words_stays_as_it_is(translator: Translator):
-    text = "bala.\n12/03/2024\n 😀 "
-    (translation,) = translator.translate(text)
-    assert translation.text == f"{translator.translate('bala.')[0].text}\n12/03/2024\n 😀 "
-    (alone,) = translator.translate("😀")
-    assert (alone.text, alone.raw, alone.tokens, alone.score) == ("😀", "😀", ["[START]", "[END]"], 0.0)
 
 
 def test_no_alternative_continues_the_last_word_of_the_prefix_or_is_improbable():

@@ -55,20 +55,6 @@ def test_the_page_obeys_its_own_policy(page: "Browser") -> None:
     assert "Content Security Policy" in page.complaints()[0]
 
 
-@pytest.mark.parametrize(
-    ("pane", "word", "other", "origin"),
-    [("target", "DICO", "mirror", "dico"), ("mirror", "dico", "target", "DICO")],
-)
-def test_pointing_at_a_word_shows_where_it_comes_from(
-    page: "Browser", pane: str, word: str, other: str, origin: str
-) -> None:
-    page.point_at(page.words(pane)[word])
-    marked = page.until(lambda: page.strengths(other))
-    assert max(marked, key=marked.__getitem__) == origin
-    page.point_at(page["count"])
-    page.until(lambda: not page.strengths(pane) and not page.strengths(other))
-
-
 def test_clicking_a_word_offers_alternatives(page: "Browser") -> None:
     page.words("target")["FUTE"].click()
     offered = page.until(lambda: offers(page))

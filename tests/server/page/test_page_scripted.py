@@ -93,6 +93,8 @@ def test_words_are_marked_as_they_are_aligned(browser: "Browser", script: Script
         "UM": 1,
         "DOIS": 1,
     }
+    browser.point_at(browser["count"])
+    browser.until(lambda: not browser.strengths("mirror") and not browser.strengths("target"))
     assert script.asked[-1] == {"q": "um dois", "prefix": "UM DOIS", "source": "pt", "target": "en"}
 
 
