@@ -347,10 +347,8 @@ def _newest_run(task: TaskName | None) -> Run:
     """The run that ``find_run`` takes without a name."""
     unreadable: list[str] = []
     runs, newest = list_runs(unreadable.append), None
-    usable = [run for run in runs if run.has_weights]
-    if task != "translation" or _bundled_run() is None:
-        usable = usable or runs  # to say what it lacks
-    for run in usable:
+    has_other = task == "translation" and _bundled_run() is not None
+    for run in [run for run in runs if run.has_weights] or ([] if has_other else runs):
         try:
             if task in (None, run.config().task):
                 return run
