@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from ptenmt.runs.history import NOTHING
-
 TextForm = Literal["detokenized", "lowercased", "tokenized"]
 """``detokenized``: normal spacing, cased; ``lowercased``: the same, lower-cased; ``tokenized``: the corpus'
 own tokens, lower-cased."""
@@ -64,10 +62,6 @@ class Difference:
     baseline: Score
     p_value: float | None
     """Of sacreBLEU's paired bootstrap test; None: the outputs score identically sentence by sentence."""
-
-    def formatted_p(self) -> str:
-        """The p-value with three decimals."""
-        return NOTHING if self.p_value is None else f"{self.p_value:.3f}"
 
     def facts(self) -> dict[str, Any]:
         """Both scores and the p-value as JSON values."""

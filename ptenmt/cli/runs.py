@@ -251,7 +251,7 @@ def _column(comparison: "RunComparison", number: int) -> dict[str, str]:
         for difference in scores.differences:
             score = f"{difference.score.value:.1f} ± {difference.score.margin:.1f}"
             if number:
-                score += " (=)" if difference.p_value is None else f" (p {difference.formatted_p()})"
+                score += " (=)" if difference.p_value is None else f" (p {difference.p_value:.3f})"
             column[f"{pairs}: {difference.score.name}"] = score
         column[f"{pairs}: sentences/s"] = f"{scores.sentences_per_second:,.0f}"
     return column

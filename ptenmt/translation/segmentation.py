@@ -30,6 +30,7 @@ _FENCE = re.compile(r" {0,3}```[^`]*$")
 _INITIAL = re.compile(r"\W*[^\W\d_]\.\s+")
 _CLAUSE_END = re.compile(r"[,;:.!?…)–—](?=\s)")
 _WHITE_SPACE = re.compile(r"\s+")
+_CELL_END = re.compile(r"(?<=\t)")
 _UNREADABLE = re.compile(r"[\s\ud800-\udfff]")
 """On some of these, such as a no-break space before a full stop, sentencex panics."""
 _PLAIN = {**dict.fromkeys("«»“”„", '"'), **dict.fromkeys("‘’", "'"), **dict.fromkeys("–—", "-")}
@@ -234,10 +235,11 @@ class TextEncoder:
         lines = _lines(text)
         if not options.split_sentences:
             return _with_edges(lines)
-        return _with_edges([part for line in lines for part in self._sentences_of_line(line)])
+        cells = (cell for line in lines for cell in ([line] if _FENCE.match(line) else _CELL_END.split(line)))
+        return _with_edges([part for cell in cells for part in self._sentences_of_cell(cell)])
 
-    def _sentences_of_line(self, line: str) -> Iterator[str]:
-        """The sentences of a line, each with the white space around it."""
+    def _sentences_of_cell(self, line: str) -> Iterator[str]:
+        """The sentences of a line, or of what stands before a tab, each with the white space around it."""
         import sentencex
 
         if _FENCE.match(line):

@@ -88,7 +88,9 @@ def test_white_space_around_a_text_stays():
     assert cut("\x0bum\u2003").join(["one"]) == "\x0bone\u2003"
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\u2028", "\u2029", "\x0b", "\x0c", "\x85", "\r\n\r\n"])
+@pytest.mark.parametrize(
+    "end", ["\n", "\r\n", "\r", "\t", "\u2028", "\u2029", "\x0b", "\x0c", "\x85", "\r\n\r\n"]
+)
 def test_every_line_end_separates_sentences_and_stays(end: str):
     segments = cut(f"um{end}dois{end}")
     assert texts(segments) == ["um", "dois"]
