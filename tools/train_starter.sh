@@ -51,8 +51,8 @@ best ft-mono-all.tsv.gz ft-mono.tsv.gz swap
 rare_words rare-ft.tsv.gz --forward starter
 
 train reverse "$tools/starter_reverse.yaml" --init-from starter
-translate reverse prose.en.gz 150000 bt-prose-all.tsv.gz 1
-translate reverse mono.en.gz 220000 bt-mono-all.tsv.gz 1
+translate reverse prose.en.gz 90000 bt-prose-all.tsv.gz 1
+translate reverse mono.en.gz 185000 bt-mono-all.tsv.gz 1
 best bt-prose-all.tsv.gz bt-prose.tsv.gz
 best bt-mono-all.tsv.gz bt-mono.tsv.gz
 rare_words rare-bt.tsv.gz --reverse reverse
