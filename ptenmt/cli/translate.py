@@ -15,7 +15,7 @@ Args:
     raw: Keep the spacing of the training corpus: 'well .' instead of 'well.'
     as_json: Write a JSON object for each text: source, translation, raw, score, tokens, alternatives,
         milliseconds, is_complete, is_retried, is_split, detected, unknown, confidence (quality estimation:
-        the expected sentence chrF / 100), words with their probabilities.
+        the expected sentence chrF / 100), words with their probabilities, sentences.
 """
 
 import os

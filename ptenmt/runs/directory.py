@@ -374,7 +374,7 @@ def _bundled_run() -> Run | None:
 
 @cache  # once a process
 def _mention_starter() -> None:
-    logger.log(NOTICE, "using the bundled starter model; train your own: ptenmt train --config small.yaml")
+    logger.log(NOTICE, "using the bundled starter model; train your own: ptenmt train --config demo.yaml")
 
 
 def run_path(name: str | Path) -> Path:

@@ -16,7 +16,7 @@ from ptenmt.runs.directory import RUNS_FOLDER
 
 ROOT = Path(__file__).parents[2]
 STARTER = ROOT / "models" / "starter"
-NOTICE = "using the bundled starter model; train your own: ptenmt train --config small.yaml\n"
+NOTICE = "using the bundled starter model; train your own: ptenmt train --config demo.yaml\n"
 QUESTION = "Onde fica a estação de comboios?"
 
 
