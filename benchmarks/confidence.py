@@ -13,7 +13,9 @@ import math
 import numpy as np
 
 from ptenmt.evaluation import EvaluationFiles, LoadOptions
-from ptenmt.evaluation.evaluation import EvaluationRequest
+from ptenmt.evaluation.evaluation import read_test_set
+from ptenmt.evaluation.systems import System
+from ptenmt.runs import find_run
 from ptenmt.scores import Scorer
 from ptenmt.translation.scoring import with_confidence
 
@@ -49,18 +51,19 @@ def main() -> None:
     options = parser.parse_args()
     references = [options.reference] if options.reference else []
     files = EvaluationFiles(source=options.source, references=references)
-    request = EvaluationRequest.prepare(options.run, options.split, files, LoadOptions())
-    system = request.load()
-    translations = system.translations(request.test_set, lambda *_progress: None)
+    run, load = find_run(options.run, "translation"), LoadOptions()
+    _, _, test_set = read_test_set(run, options.split, files, load)
+    system = System.load(run, load)
+    translations = system.translations(test_set, lambda *_progress: None)
     found = with_confidence(system.translator, translations)
-    scorer = Scorer("detokenized", request.test_set.references, ("chrF",))
+    scorer = Scorer("detokenized", test_set.references, ("chrF",))
     chrf = scorer.sentence_values([translation.text for translation in translations], "chrF")
     known = [
         (each.confidence, score / 100) for each, score in zip(found, chrf, strict=True) if each.confidence
     ]
     confidences, scores = np.array(known).T
     print(
-        f"| {request.name} | {confidences.mean():.4f} | {scores.mean():.4f} "
+        f"| {run.name} | {confidences.mean():.4f} | {scores.mean():.4f} "
         f"| {calibration_error(confidences, scores):.3f} | {rank_correlation(confidences, scores):.3f} |"
     )
 

@@ -24,7 +24,9 @@ from ptenmt.data.kept_parts import find_kept_parts
 from ptenmt.data.readers import SentencePair
 from ptenmt.evaluation import EvaluationFiles, LoadOptions
 from ptenmt.evaluation.errors import max_repeats
-from ptenmt.evaluation.evaluation import EvaluationRequest
+from ptenmt.evaluation.evaluation import read_test_set
+from ptenmt.evaluation.systems import System
+from ptenmt.runs import find_run
 from ptenmt.scores import MetricName, Scorer
 from ptenmt.tokenizers.words import word_pattern
 from ptenmt.translation import Translator
@@ -315,12 +317,12 @@ def main() -> None:
     parser.add_argument("--examples", type=int, default=0, help="sentences to show for each check")
     given = parser.parse_args()
     files = EvaluationFiles(source=given.source, references=[given.reference] if given.reference else ())
-    request = EvaluationRequest.prepare(given.run, "test", files, LoadOptions(overrides=given.set))
-    test_set = request.test_set
+    run, load = find_run(given.run, "translation"), LoadOptions(overrides=given.set)
+    _, _, test_set = read_test_set(run, "test", files, load)
     rows = range(0, len(test_set), -(-len(test_set) // _NUM_SENTENCES))
     pairs = [((test_set.sources or [])[row], test_set.references_of(row)[0]) for row in rows]
     print("| check | wanted | held | |\n| --- | ---: | ---: | --- |")
-    for check in _Cases(request.load().translator, pairs).checks():
+    for check in _Cases(System.load(run, load).translator, pairs).checks():
         if check.num_cases:
             print(check.row(), flush=True)
             for source, translation in check.failed[: given.examples]:

@@ -171,7 +171,7 @@ def evaluate(
     if files.hypotheses is not None:
         needing = {"--robustness": with_robustness, "--calibrate": with_calibration}
         _check_hypotheses_alone(load, needing)
-    directory, own_split, test_set = _read_test_set(run, split, files, load)
+    directory, own_split, test_set = read_test_set(run, split, files, load)
     pairs_name = f"{own_split} pairs" if own_split else f"pairs of {files.references[0]}"
     metric = None if comet is None else Comet(comet, test_set)
     found: dict[str, Any] = {}
@@ -226,7 +226,7 @@ def _check_hypotheses_alone(load: LoadOptions, given: dict[str, bool]) -> None:
         raise ConfigError(f"{names} cannot be used with finished translations: nothing is translated")
 
 
-def _read_test_set(
+def read_test_set(
     run: str | Path | Run | None, split: HeldOutSplit, files: EvaluationFiles, options: LoadOptions
 ) -> tuple[Run | None, HeldOutSplit | None, TestSet]:
     """The run, if more than files is needed; which of its own pairs are scored, if not files; the pairs."""
