@@ -154,8 +154,7 @@ class Postprocessor:
 
     @staticmethod
     def _checked(sentence: Sentence, text: str) -> str:
-        text = in_case(text, sentence.case)
-        return checked(text, sentence.original, sentence.spans) if sentence.spans else text
+        return checked(in_case(text, sentence.case), sentence.original, sentence.spans)
 
     def _placed(self, sentence: Sentence, hypothesis: Hypothesis, text: str, attention: "np.ndarray") -> str:
         """A translation with the spans of its sentence that need a word alignment, [T, S]."""

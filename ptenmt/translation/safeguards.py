@@ -164,7 +164,7 @@ class Safeguards:
             if not all(sentence.is_blank for sentence in text.sentences)
         ]
         detected = list(segmented)
-        languages = foreign_languages([texts[row] for row in rows], source)
+        languages = foreign_languages([without_kept_parts(texts[row]) for row in rows], source)
         for row, language in zip(rows, languages, strict=True):
             if language == target and not segmented[row].sentences[0].target_prefix:
                 detected[row] = SegmentedText([Sentence(original=texts[row])], detected=language)

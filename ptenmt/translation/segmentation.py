@@ -30,7 +30,7 @@ _FENCE = re.compile(r" {0,3}```[^`]*$")
 _INITIAL = re.compile(r"\W*[^\W\d_]\.\s+")
 _CLAUSE_END = re.compile(r"[,;:.!?…)–—](?=\s)")
 _WHITE_SPACE = re.compile(r"\s+")
-_CELL_END = re.compile(r"(?<=\t)")
+_CELL_END = re.compile(r"(?<=\t)|(?<=<br>)|(?<=<br/>)|(?<=<br />)", re.IGNORECASE)
 _UNREADABLE = re.compile(r"[\s\ud800-\udfff]")
 """On some of these, such as a no-break space before a full stop, sentencex panics."""
 _PLAIN = {**dict.fromkeys("«»“”„", '"'), **dict.fromkeys("‘’", "'"), **dict.fromkeys("–—", "-")}
@@ -239,7 +239,7 @@ class TextEncoder:
         return _with_edges([part for cell in cells for part in self._sentences_of_cell(cell)])
 
     def _sentences_of_cell(self, line: str) -> Iterator[str]:
-        """The sentences of a line, or of what stands before a tab, each with the white space around it."""
+        """The sentences of a line, or of its part up to a tab or ``<br>``, with white space around it."""
         import sentencex
 
         if _FENCE.match(line):

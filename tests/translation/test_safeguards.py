@@ -233,6 +233,15 @@ def test_a_text_in_the_target_language_is_translated_after_a_prefix(make) -> Non
     assert (translation.text, translation.detected) == ("See the cat.", "en")
 
 
+def test_words_within_a_kept_part_have_no_language(make) -> None:
+    (translation,) = make(WITHOUT).translate("Ela {count, plural, one {# the one} other {# the other}}.")
+    assert translation.detected is None
+
+
+def test_a_placeholder_that_no_part_has_is_no_word_of_a_translation(make) -> None:
+    assert translate(make(WITH, lambda _text: ["See ❿ the cat ❸."]), "Vê o gato.").text == "See the cat."
+
+
 @pytest.mark.parametrize("rest", ["tempo", "25/7", ""])
 def test_attention_of_any_kind_loses_nothing(runs, rest: str) -> None:
     numbers = np.random.default_rng(3)

@@ -77,6 +77,12 @@ def test_a_corpus_sentence_is_cut_only_where_it_has_to_be():
     assert len(cut(TWO, is_prepared=True, longest=20).sentences) == 2
 
 
+def test_line_breaks_of_html_end_sentences_and_stay():
+    segments = cut("um<br />dois<BR>três")
+    assert texts(segments) == ["um<br />", "dois<BR>", "três"]
+    assert segments.join(["one<br />", "two<BR>", "three"]) == "one<br />two<BR>three"
+
+
 def test_lines_of_one_text_stay_lines():
     segments = cut("um\n\n  dois\ntrês\n")
     assert texts(segments) == ["um", "dois", "três"]
