@@ -28,6 +28,7 @@ _ELLIPSIS = re.compile(r"…[\"'”’»)]*\s+(?=[\"'“‘«(]*[A-ZÀ-Þ])")
 _FENCE = re.compile(r" {0,3}```[^`]*$")
 """The first or last line of a code fence."""
 _INITIAL = re.compile(r"\W*[^\W\d_]\.\s+")
+_NUMERAL = re.compile(r"(?<=\.)\s+(?=\d|(?:[IVXLC]{2,}|[VX])\b)")
 _CLAUSE_END = re.compile(r"[,;:.!?…)–—](?=\s)")
 _WHITE_SPACE = re.compile(r"\s+")
 _CELL_END = re.compile(r"(?<=\t)|(?<=<br>)|(?<=<br/>)|(?<=<br />)", re.IGNORECASE)
@@ -246,12 +247,14 @@ class TextEncoder:
             yield line
             return
         readable = _UNREADABLE.sub(" ", line)
+        numerals = {space.end() for space in _NUMERAL.finditer(line)}
         start = end = 0
         for last in [*(ellipsis.end() for ellipsis in _ELLIPSIS.finditer(line)), len(line)]:
             for part in sentencex.segment(self._source_language, readable[end:last]):
                 end += len(part)
-                # No sentence ends inside d.C. or 2.ª, or after an initial, as in J. Silva.
-                if end == last or (part[-1:].isspace() and not _INITIAL.fullmatch(line[start:end])):
+                # No sentence ends inside d.C. or 2.ª, before a numeral (séc. XX), after an initial: J. Silva.
+                is_inside = _INITIAL.fullmatch(line[start:end]) or end in numerals
+                if end == last or (part[-1:].isspace() and not is_inside):
                     yield line[start:end]
                     start = end
 

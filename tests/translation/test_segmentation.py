@@ -114,6 +114,8 @@ def test_every_line_end_separates_sentences_and_stays(end: str):
         "J. Silva veio.",
         "eu… não sei",
         "A. B. Costa veio.",
+        "O séc. XIX e o cap. V.",
+        "Ver tab. 4.",
     ],
 )
 def test_no_sentence_ends_inside_these(text: str):
