@@ -149,7 +149,8 @@ class Safeguards:
         has_short_word = any(len(word) < _MAX_ACRONYM and word.istitle() for word in words[1:-1])
         others = [word for word in words if not word.isupper()]  # without Roman numerals, O, A
         num_capitals = sum(word[0].isupper() for word in others)
-        is_title = len(words) >= _MIN_TITLE_WORDS and num_capitals >= _MIN_CAPITALS * len(others)
+        least = 1.0 if text.rstrip().endswith(".") else _MIN_CAPITALS  # Li "Os Maias" e "O Crime".
+        is_title = len(words) >= _MIN_TITLE_WORDS and num_capitals >= least * len(others)
         return "title" if is_title and has_short_word else None
 
     def detect(self, texts: Sequence[str], segmented: Sequence[SegmentedText]) -> list[SegmentedText]:

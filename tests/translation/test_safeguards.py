@@ -186,7 +186,7 @@ def test_capitals_are_translated_in_their_usual_case_and_given_back(make) -> Non
         *("A ONU e a UE.", "A NASA e a ESA.", "A ONU", "O PIB da UE", "O voo TP123 da TAP.", "O VOO TP123"),
         *("João Coelho Leite", "Maria Pereira Carvalho", "Banco Espírito Santo", "Moro em São Paulo."),
         *("Ministério da Economia e Mar", "Ela tem o Programa Mais Gatos."),
-        *("Século XXI, capítulo IV, D. João VI.", "São 12 C, -3 C e 5 C."),
+        *("Li Os Gatos e O Rato.", "Século XXI, capítulo IV, D. João VI.", "São 12 C, -3 C e 5 C."),
     ],
 )
 def test_acronyms_and_names_keep_their_capitals(make, typed: str) -> None:
