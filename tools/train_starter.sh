@@ -10,10 +10,11 @@ set -eu
 tools=$(cd "$(dirname "$0")" && pwd)
 cd "$1"
 
-train() { # the name of the run; its config and other options
+train() { # the name of the run; its config and other options; on a CPU without bfloat16, leave out the precision
     run=$1
     shift
-    [ -e "$run.done" ] || ptenmt train --run "$run" --set checkpoint.keep=2 --config "$@"
+    [ -e "$run.done" ] || ptenmt train --run "$run" --set checkpoint.keep=2 \
+        --set machine.precision=mixed_bfloat16 --config "$@"
     touch "$run.done"
 }
 

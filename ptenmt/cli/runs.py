@@ -135,7 +135,7 @@ def _summary(run: Run) -> dict[str, str]:
         rows["weights"] = f"none: {COMMANDS[run.config().task]} cannot use this run"
     names = ", ".join(path.name for path in reversed(run.checkpoints()))
     newest = "".join(f" of step {info.step:,}" for info in latest)
-    rows["checkpoints"] = names + newest if names else "none yet: training starts anew"
+    rows["checkpoints"] = names + newest if names else "none"
     if last is not None and "seconds" in last:
         rows |= _costs(last)
     files = [file for file in run.path.rglob("*") if file.is_file()]

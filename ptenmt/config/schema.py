@@ -160,7 +160,7 @@ class AugmentConfig(Section, name="data.augment"):
     drop_end_punctuation: float = _option(0.0, is_share=True)
     """Both sides without the full stop, question or exclamation mark at their end."""
     symbols: float = _option(0.0, is_share=True)
-    """Emoji and other symbols at the end or the beginning of both sides (needs ``sentencepiece``)."""
+    """Both sides get emoji at an end, or quotation marks or brackets around a part (``sentencepiece``)."""
     placeholders: float = _option(0.0, is_share=True)
     """URLs, e-mail addresses, tags, codes, ``{name}``, ``%1$s``, ``#TAG#``, ``@user`` and emoji that stand on
     both sides are replaced by numbered symbols, so that a model learns to carry them over (needs

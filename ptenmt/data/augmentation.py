@@ -24,7 +24,7 @@ CASES = ("upper_case", "title_case", "lower_case")
 SYMBOLS = tuple("😀😂😊😉😍😘😎😢😭😡🤔🙄👍👎👏🙏💪🎉🔥✨❤★☺♪✓✗→•§©®™")
 """Emoji and other symbols that stand in every language; ``symbols`` puts them into both sides."""
 QUOTATION_MARKS = ("«»", "“”", '""', "‘’", "„“", "()", "[]", "**")
-"""What ``symbols`` encloses a part of both sides in, or all of them."""
+"""Pairs of marks, in which ``symbols`` encloses both sides or an aligned part of them."""
 
 _MEASURED_PAIRS = 2_000
 _INSERTED_SHARE = 0.2
@@ -81,9 +81,9 @@ def capitalized(text: str) -> str:
 
 
 def add_symbols(source: str, target: str, random: Random) -> SentencePair:
-    """Put one to three of ``SYMBOLS`` at the end of both sides, or, more rarely, at the beginning.
+    """Enclose an aligned part of both sides in quotation marks or brackets, or add emoji to both.
 
-    In other pairs, what stands between two aligned gaps gets quotation marks, brackets or asterisks.
+    One to three of ``SYMBOLS`` are appended, or, more rarely, prepended.
     """
     if random.random() < _QUOTED_SHARE and not _QUOTATION_MARK.search(source + target):
         (source, sources), (target, targets) = mask(source), mask(target)

@@ -71,7 +71,7 @@ def test_a_checkpoint_newer_than_the_history_determines_the_progress(ptenmt, cop
 
     shutil.rmtree(run / "state")
     table = rows(ptenmt("info", "--run", "tiny").stdout)
-    assert table["checkpoints"] == "none yet: training starts anew"
+    assert table["checkpoints"] == "none"
 
 
 def test_the_best_is_the_earlier_of_equals_and_never_what_is_no_number(ptenmt, copied_run: Path) -> None:
