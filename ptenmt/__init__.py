@@ -42,7 +42,6 @@ if TYPE_CHECKING:  # "as" marks them as public for type checkers
     from ptenmt.translation import Translator as Translator
     from ptenmt.translation.completion import Completer as Completer
     from ptenmt.translation.markup import move_markup as move_markup
-    from ptenmt.translation.scoring import with_confidence as with_confidence
     from ptenmt.translation.single_sentence import (
         align as align,
         next_token_alternatives as next_token_alternatives,
@@ -65,7 +64,6 @@ _NAMES = {
     "ptenmt.translation": "Translator",
     "ptenmt.translation.completion": "Completer",
     "ptenmt.translation.markup": "move_markup",
-    "ptenmt.translation.scoring": "with_confidence",
     "ptenmt.translation.single_sentence": "align next_token_alternatives",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}

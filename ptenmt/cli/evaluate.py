@@ -9,8 +9,6 @@ Args:
         needed.
     robustness: Also translate the sources in capitals, with typos, without full stops, with emoji and so on,
         and report how much the scores drop. Takes nine times as long.
-    calibrate: First fit the confidence of translations (quality estimation: the expected sentence chrF) on at
-        most 500 validation pairs, or of your own files, and keep it in the run. Training does so at its end.
     comet: Also score with COMET, if unbabel-comet is installed: a checkpoint, or a name such as
         Unbabel/wmt22-comet-da, which it downloads.
     details: Show more of the error analysis: scores by source length, the worst sentences.
@@ -53,7 +51,6 @@ def evaluate(
     beam_size: options.BeamSize = None,
     overrides: options.DecodingOverrides = None,
     robustness: Annotated[bool, typer.Option("--robustness")] = False,
-    calibrate: Annotated[bool, typer.Option("--calibrate")] = False,
     comet: Annotated[str | None, typer.Option(metavar="MODEL")] = None,
     details: Annotated[bool, _output_option("--details")] = False,
     output: Annotated[Path | None, _output_option("--output", "-o", metavar="DIR")] = None,
@@ -95,7 +92,6 @@ def evaluate(
             files=files,
             load=load,
             with_robustness=robustness,
-            with_calibration=calibrate,
             comet=comet,
             on_progress=show,
         )

@@ -14,8 +14,7 @@ Args:
         joined in order, are that of the whole. A part is a multiple of 2,048 lines, fewer if long.
     raw: Keep the spacing of the training corpus: 'well .' instead of 'well.'
     as_json: Write a JSON object for each text: source, translation, raw, score, tokens, alternatives,
-        milliseconds, is_complete, is_retried, is_split, detected, unknown, confidence (quality estimation:
-        the expected sentence chrF / 100), words with their probabilities, sentences.
+        milliseconds, is_complete, is_retried, is_split, detected, unknown, sentences.
 """
 
 import os
@@ -139,9 +138,6 @@ def translate(
         destination.warn_of_leftover(screen)
         trained, job = load()
         screen.name_model(model_label(trained))
-        if as_json and job.translator.calibration() is None and job.translator.engine.name != "keras":
-            how = f"fit one with ptenmt evaluate --calibrate --run {directory.path}"
-            screen.warn(f"no confidence or words: {how}")
         is_typed = not texts and input_file is None and sys.stdin.isatty()
         if is_typed:
             screen.say("Type a sentence and press Enter; Ctrl-D ends.")

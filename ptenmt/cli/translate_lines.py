@@ -31,7 +31,6 @@ from ptenmt.translation.resumable_output import (
     open_resumable,
     partial_file,
 )
-from ptenmt.translation.scoring import with_confidence
 from ptenmt.translation.translator import BUFFER_SIZE
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ SPLIT = "texts with a sentence too long for the model, which was split"
 _SECONDS_PER_LINE = 5, 60
 """Between the lines of progress where there is no bar: at first, and at most, as they double."""
 _SHOWN_WORDS = 5
-_SHOWN_IN_JSON = ("is_complete", "is_retried", "is_split", "detected", "unknown", "confidence", "words")
+_SHOWN_IN_JSON = ("is_complete", "is_retried", "is_split", "detected", "unknown")
 
 
 def json_facts(translation: Translation) -> dict[str, Any]:
@@ -69,10 +68,7 @@ def json_facts(translation: Translation) -> dict[str, Any]:
         ],
         "milliseconds": round(translation.milliseconds, 3),
         **{name: getattr(translation, name) for name in _SHOWN_IN_JSON},
-        "sentences": [
-            {"translation": sentence.text, "confidence": sentence.confidence}
-            for sentence in translation.sentences
-        ],
+        "sentences": [{"translation": sentence.text} for sentence in translation.sentences],
     }
 
 
@@ -110,8 +106,6 @@ class TranslationJob:
             on_progress=on_progress,
         )
         for translations in buffers:
-            if self.as_json:
-                translations = with_confidence(self.translator, translations)
             problems: Counter[str] = Counter()
             for translation in translations:
                 problems[TRUNCATED] += not translation.is_complete
@@ -147,7 +141,6 @@ class TranslationJob:
             "first line": self.first_number + 1,
             "engine": self.translator.engine.identity,
             "glossary": "" if self.glossary is None else self.glossary.checksum,
-            "calibration": str(self.translator.calibration() if self.as_json else None),
             **asdict(self.options),
         }
 

@@ -12,7 +12,7 @@ from ptenmt.errors import ConfigError, OnProgress, RunError
 from ptenmt.evaluation.comet import Comet
 from ptenmt.evaluation.errors import ErrorAnalysis, EvaluatedSentence, analyse_errors
 from ptenmt.evaluation.robustness import NoiseScores, score_robustness
-from ptenmt.evaluation.systems import LoadOptions, SearchFacts, System, calibrate, teacher_forced
+from ptenmt.evaluation.systems import LoadOptions, SearchFacts, System, teacher_forced
 from ptenmt.evaluation.test_sets import PLAIN_TEXT, EvaluationFiles, Hypotheses, TestSet
 from ptenmt.runs import Run, check_task, find_run
 from ptenmt.runs.history import perplexity
@@ -140,7 +140,6 @@ def evaluate(
     files: EvaluationFiles | None = None,
     load: LoadOptions | None = None,
     with_robustness: bool = False,
-    with_calibration: bool = False,
     comet: str | None = None,
     on_progress: OnProgress = lambda _activity, _done, _total: None,
 ) -> Evaluation:
@@ -154,8 +153,6 @@ def evaluate(
         load: How to load the run.
         with_robustness: Also translate the sources under each noise of ``data.augment``, which takes nine
             times as long.
-        with_calibration: Fit the confidences of translations on the run's validation pairs first, or on
-            ``files``, and keep the calibration in the run.
         comet: Also score with this COMET model: a checkpoint, or a name that unbabel-comet knows.
         on_progress: Called after every step.
 
@@ -169,8 +166,7 @@ def evaluate(
     """
     files, load = files or EvaluationFiles(), load or LoadOptions()
     if files.hypotheses is not None:
-        needing = {"--robustness": with_robustness, "--calibrate": with_calibration}
-        _check_hypotheses_alone(load, needing)
+        _check_hypotheses_alone(load, {"--robustness": with_robustness})
     directory, own_split, test_set = read_test_set(run, split, files, load)
     pairs_name = f"{own_split} pairs" if own_split else f"pairs of {files.references[0]}"
     metric = None if comet is None else Comet(comet, test_set)
@@ -184,9 +180,6 @@ def evaluate(
         model, tokenizers = system.trained.numpy_model, system.trained.tokenizers
         found |= asdict(teacher_forced(model, tokenizers, test_set.pairs(), on_progress))
         found["checkpoint"] = system.trained.info.label
-        if with_calibration:
-            validation = held_out_test_set(directory, "validation", load) if own_split else test_set
-            calibrate(system, validation.pairs(), on_progress)
         output, found["search"] = system.translate(test_set, on_progress)
         if with_robustness:
             found["robustness"] = score_robustness(system, test_set, on_progress)

@@ -1,4 +1,4 @@
-"""A run under evaluation: its translations and their speed, its teacher-forced loss, its calibration."""
+"""A run under evaluation: its translations and their speed, its teacher-forced loss."""
 
 import time
 import warnings
@@ -14,16 +14,12 @@ from ptenmt.evaluation.test_sets import Hypotheses, TestSet
 from ptenmt.model.numpy_transformer import NumpyNextWord, NumpyTransformer
 from ptenmt.runs import Choice, Run
 from ptenmt.runs.trained_model import TrainedModel
-from ptenmt.scores import Scorer
 from ptenmt.tokenizers import TokenizerPair
 from ptenmt.translation import Translation, Translator
-from ptenmt.translation.confidence import Calibration
 from ptenmt.translation.engine import EngineName
-from ptenmt.translation.scoring import scored_sentences
 
 _BUFFER_SIZE = 512
 _LOSS_BATCH = 64  # sentences of similar length
-_MAX_CALIBRATION_PAIRS = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,29 +150,3 @@ def teacher_forced(
         num_correct += int(correct.sum())
         on_progress("scoring references", done, total)
     return TeacherForced(loss=loss / tokens, accuracy=num_correct / tokens, num_truncated=num_truncated)
-
-
-def calibrate(
-    system: System,
-    pairs: Sequence[SentencePair],
-    on_progress: OnProgress = lambda _activity, _done, _total: None,
-) -> None:
-    """Fit confidences on at most 500 held-out pairs of the corpus, and keep the calibration in the run.
-
-    Raises:
-        OutputError: The run cannot be written.
-    """
-    trained = system.trained
-    chosen = [pairs[row] for row in range(0, len(pairs), -(-len(pairs) // _MAX_CALIBRATION_PAIRS))]
-    test_set = TestSet.from_pairs(chosen, trained.config.data)
-    translations = system.translations(test_set, on_progress)
-    scored = scored_sentences(system.translator, translations)
-    labels = Scorer("detokenized", test_set.references, ("chrF",)).sentence_values(
-        [translation.text for translation in translations], "chrF"
-    )
-    rows = [row for row, sentences in enumerate(scored) if len(sentences) == 1]
-    if rows:
-        features = [scored[row][0].features for row in rows]
-        Calibration.fit(trained.info.checksum, features, [labels[row] / 100 for row in rows]).write(
-            trained.run
-        )

@@ -7,7 +7,6 @@
 - ``weights/``: the best and the latest weights, which everything else reads (``ptenmt.runs.weights``)
 - ``ctranslate2/``: the best weights for CTranslate2, a cache (``ptenmt.runs.trained_model``)
 - ``export/``: what ``ptenmt export`` wrote for other programs
-- ``confidence.json``: the calibration of confidences (``ptenmt.translation.confidence``)
 - ``history.jsonl``: validations and training curves, one JSON object per line
 """
 
@@ -163,11 +162,6 @@ class Run:
     def ctranslate2_folder(self) -> Path:
         """Where the best weights are cached in CTranslate2's form."""
         return self.path / "ctranslate2"
-
-    @property
-    def calibration_file(self) -> Path:
-        """Where the calibration of confidences is kept."""
-        return self.path / "confidence.json"
 
     @property
     def is_bundled(self) -> bool:

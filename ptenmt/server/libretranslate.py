@@ -4,7 +4,6 @@ import secrets
 import time
 from collections.abc import Sequence
 from itertools import islice
-from statistics import fmean
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -58,7 +57,6 @@ async def translate_texts(
         glossary=service.glossary(body.glossary),
         max_sentences=service.limits.sentences,
         num_hypotheses=1 + body.alternatives,
-        has_confidence=body.confidence,
         split_sentences=split_sentences,
     )
     return await service.answer(request, lambda: _translate_texts(service, body, options))
@@ -113,15 +111,6 @@ def _answer(
         answer["detectedLanguage"] = detection
     if body.alternatives:
         answer["alternatives"] = list(filter(str.strip, texts[1:]))
-    if body.confidence:
-        known = [passage.confidence for passage in best if passage.confidence is not None]
-        answer["confidence"] = round(fmean(known), 4) if known else None
-        answer["sentences"] = [
-            {"translation": sentence.text, "confidence": sentence.confidence}
-            for passage in best
-            for sentence in passage.sentences
-        ]
-        answer["words"] = [word for passage in best for word in passage.words]
     return answer
 
 

@@ -86,7 +86,7 @@ def direction_of_run(
         # Without the arrays that a conversion has read.
         for_attention = TrainedModel(loaded.run, loaded.config, loaded.tokenizers, loaded.info)
         return Model(
-            Translator(shared, fast.tokenizers, fast.config, fast.calibration),
+            Translator(shared, fast.tokenizers, fast.config),
             for_attention,
             _description(loaded),
         )

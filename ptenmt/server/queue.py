@@ -27,7 +27,6 @@ from ptenmt.translation.engine import (
     Engine,
     Hypothesis,
     PendingHypotheses,
-    PendingScores,
     SearchRequest,
     attention_by_prefixes,
 )
@@ -324,10 +323,6 @@ class CoalescingEngine:
                 current.turn.acquire()
 
         return wait
-
-    def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> PendingScores:
-        """Score with the shared engine."""
-        return self.shared.score(sources, targets)
 
     def attention(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]

@@ -52,7 +52,6 @@ class TranslateRequest(FileRequest, DetectRequest):
     alternatives: Annotated[
         int, BeforeValidator(lambda given: given or 0), AfterValidator(lambda given: max(given, 0))
     ] = Field(0, le=5, description="Number of alternative translations of each text.")
-    confidence: bool = Field(False, description="Whether to add confidences; not in LibreTranslate.")
 
 
 class DeepLRequest(TranslateRequest):
@@ -100,9 +99,6 @@ class Detection(BaseModel):
     confidence: float = Field(description="In percent.")
 
 
-WordProbability = tuple[str, float | None]
-
-
 class TranslateAnswer(BaseModel):
     """Translations; lists if q is a list."""
 
@@ -112,17 +108,6 @@ class TranslateAnswer(BaseModel):
     detected: str | list[str | None] | None = Field(
         None,
         description="The language, if it is confidently identified as another one; not in LibreTranslate.",
-    )
-    confidence: float | None | list[float | None] = Field(
-        None, description="If requested: the expected sentence chrF / 100; null: unknown."
-    )
-    sentences: list[dict[str, Any]] | list[list[dict[str, Any]]] | None = Field(
-        None, description="With the confidence: each translation of a sentence, and its confidence."
-    )
-    words: list[WordProbability] | list[list[WordProbability]] | None = Field(
-        None,
-        description="With the confidence: the words of the translation, in order, each with its probability; "
-        "null: put in by the server, such as a URL.",
     )
 
 

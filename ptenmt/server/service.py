@@ -21,7 +21,6 @@ from ptenmt.server.schemas import Detection, WithKey, read
 from ptenmt.translation import Translation
 from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.markup import Fragment, move_markup, text_of
-from ptenmt.translation.scoring import with_confidence
 
 _DOCUMENT_THREADS = 4
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -79,8 +78,6 @@ class TextOptions:
     max_sentences: int | None = None
     """The most sentences that the texts may have together."""
     num_hypotheses: int = 1
-    has_confidence: bool = False
-    """Whether translations get their confidence; not with two models."""
     split_sentences: bool = True
 
 
@@ -153,7 +150,6 @@ class Service:
         if len(route) > 1:
             if options.glossary:
                 raise Refusal("a glossary needs a model of both languages, and here two models are chained")
-            options = replace(options, has_confidence=False)
             first, marked = self.translate(route[:1], texts, replace(options, num_hypotheses=1))
             second, marked = self.translate(route[1:], [best for best, *_ in marked], options)
             # What another language is, the first model knows.
@@ -171,8 +167,6 @@ class Service:
             map(text_of, texts), decoding, glossary=options.glossary, max_sentences=options.max_sentences
         )
         marked = move_markup(translator, translations, texts)
-        if options.has_confidence:
-            translations = with_confidence(translator, translations)
         return translations, marked
 
     def glossary(self, name: str | None) -> Glossary | None:

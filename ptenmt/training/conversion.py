@@ -1,4 +1,4 @@
-"""What becomes of the best weights: converted for CTranslate2, with an alignment layer and calibrated."""
+"""What becomes of the best weights: converted for CTranslate2, with an alignment layer."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,15 +7,12 @@ from ptenmt.data.augmentation import NoisyTexts, tokenizer_symbols
 from ptenmt.data.corpus import load_corpus
 from ptenmt.data.readers import SentencePair
 from ptenmt.errors import PtenmtError
-from ptenmt.evaluation.systems import System, calibrate
 from ptenmt.inspection.alignment import choose_layer
 from ptenmt.model.ctranslate2_model import why_not_ctranslate2
 from ptenmt.runs import Run
 from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
 from ptenmt.runs.weights import list_weights
 from ptenmt.tokenizers import SPECIAL_PIECES, Tokenizer, TokenizerPair, load_tokenizers
-from ptenmt.translation import Translator
-from ptenmt.translation.confidence import Calibration
 
 _NUM_COUNTED_PAIRS = 200_000
 _CHUNK_PAIRS = 1_000
@@ -35,13 +32,12 @@ def cache_translator(
 
 
 def prepare_for_translating(
-    config: Config, run: Run, warn: Callable[[str], None], *, calibrates: bool
+    config: Config, run: Run, warn: Callable[[str], None], *, counts_tokens: bool
 ) -> None:
-    """Choose the layer of the best weights that aligns words, convert them for CTranslate2, and calibrate.
+    """Choose the layer of the best weights that aligns words, and convert them for CTranslate2.
 
-    The layer is recorded in ``run.json``. If it ``calibrates``, so are the target tokens of a shared
-    vocabulary, after a warm start with those of the other run if it recorded any, and the confidences are
-    fitted on the validation pairs, unless that is done already for these weights. Errors are warnings: the
+    The layer is recorded in ``run.json``. If it ``counts_tokens``, so are the target tokens of a shared
+    vocabulary, after a warm start with those of the other run if it recorded any. Errors are warnings: the
     run is trained.
     """
     candidates = list_weights(run.weights_folder, "best")
@@ -50,20 +46,15 @@ def prepare_for_translating(
     try:
         trained = TrainedModel(run, config, load_tokenizers(run.tokenizer_folder), candidates[0], warn)
         corpus = load_corpus(config.data, config.seed)
-        pairs = corpus.validation
-        run.record_alignment_layer(choose_layer(trained, pairs))
+        run.record_alignment_layer(choose_layer(trained, corpus.validation))
         # The other run of a warm start has learnt tokens that a few pairs for fine-tuning may lack.
         inherited = run.recorded_ids("inherited_output_ids")
         is_known = inherited is not None or "initialized_from" not in run.facts()
-        if calibrates and config.tokenizer.shared and is_known:
+        if counts_tokens and config.tokenizer.shared and is_known:
             ids = output_ids(trained.tokenizers.target, corpus.train, config.data)
             run.record_output_ids(ids.union(inherited or ()))
-        if why_not_ctranslate2(config.model):
-            return
-        ctranslate2_model(trained)
-        is_calibrated = Calibration.load(run, trained.info.checksum, lambda _stale: None) is not None
-        if calibrates and not is_calibrated:
-            calibrate(System(trained=trained, translator=Translator.from_trained_model(trained)), pairs)
+        if not why_not_ctranslate2(config.model):
+            ctranslate2_model(trained)
     except PtenmtError as error:
         warn(f"cannot prepare the best weights for translating: {error.message}")
 

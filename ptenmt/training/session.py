@@ -54,8 +54,7 @@ def train(
 ) -> TrainingResult:
     """Train a run, or resume it from its latest checkpoint, and prepare it for translating.
 
-    After the loop the layer that aligns words is chosen, the best weights are converted for CTranslate2, and
-    unless a signal ended the training, the confidences of translations are calibrated.
+    After the loop the layer that aligns words is chosen, and the best weights are converted for CTranslate2.
 
     In the main thread, SIGINT, SIGTERM and SIGHUP (a closed terminal) finish the current step, save and end
     the training; a second one exits immediately.
@@ -119,9 +118,9 @@ def train(
         is_chief=is_chief,
     )
     if config.task == "translation" and is_chief and is_saved:
-        is_finished = result.stopped_by is None  # nobody who sends a signal waits for the calibration
+        is_finished = result.stopped_by is None  # nobody who sends a signal waits for counting tokens
         prepare_for_translating(
-            config, directory, lambda message: on_event(Warned(message=message)), calibrates=is_finished
+            config, directory, lambda message: on_event(Warned(message=message)), counts_tokens=is_finished
         )
     return result
 

@@ -19,7 +19,6 @@ from ptenmt.translation.engine import (
     BATCH_TOKENS,
     Hypothesis,
     PendingHypotheses,
-    PendingScores,
     SearchRequest,
     attention_by_prefixes,
     with_attention,
@@ -120,18 +119,6 @@ class CTranslate2Engine:
     ) -> "list[np.ndarray]":
         """The attention with which the decoder is fed targets; see ``Engine``."""
         return attention_by_prefixes(self, sources, targets)
-
-    def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> PendingScores:
-        """Start to score targets by teacher forcing; ids of both sides from [START] to [END]."""
-        pending = self._translator.score_batch(
-            self._read(sources),
-            [[self._target_tokens[token] for token in ids[1:-1]] for ids in targets],  # it adds both itself
-            max_batch_size=self.batch_tokens,
-            batch_type="tokens",
-            max_input_length=0,
-            asynchronous=True,
-        )
-        return lambda: [_result(result).log_probs for result in pending]
 
     def seeded(self, seed: int) -> Self:
         """A new engine with a single thread and this seed."""

@@ -75,10 +75,6 @@ PendingHypotheses = Callable[[], list[list[Hypothesis]]]
 """Waits for the hypotheses of each sentence of a batch, best first."""
 
 
-PendingScores = Callable[[], list[list[float]]]
-"""Waits for the log-probabilities of the tokens of each target, [END] included."""
-
-
 class Engine(Protocol):
     """Translates token ids to token ids."""
 
@@ -98,13 +94,6 @@ class Engine(Protocol):
 
     def submit(self, request: SearchRequest) -> PendingHypotheses:
         """Start to translate a batch; ConfigError if the engine does not support an option."""
-
-    def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], /) -> PendingScores:
-        """Start to score targets by teacher forcing; ids of both sides from [START] to [END].
-
-        Raises:
-            ConfigError: The engine does not score.
-        """
 
     def attention(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]

@@ -14,7 +14,6 @@ from ptenmt.model.transformer import DecoderState, Transformer
 from ptenmt.translation.engine import (
     Hypothesis,
     PendingHypotheses,
-    PendingScores,
     SearchRequest,
     with_attention,
 )
@@ -76,10 +75,6 @@ class KerasEngine:
                 for matrix, length, width in zip(cross.mean(axis=1), fed.lengths, source.lengths, strict=True)
             ]
         return matrices
-
-    def score(self, _sources: Sequence[Sequence[int]], _targets: Sequence[Sequence[int]]) -> PendingScores:
-        """Not supported."""
-        raise ConfigError("the Keras engine does not score translations", "use --engine ctranslate2")
 
     def seeded(self, seed: int) -> Self:  # noqa: ARG002 — it has none
         """Not supported: this engine does not sample."""

@@ -67,7 +67,7 @@ def _alignments(translator: Translator, sentences: Sequence[TranslatedSentence])
             target_tokens=translator.tokenizers.target.pieces(hypothesis.ids[1:]),
             weights=weights,
         )
-        for (sentence, hypothesis, _, _), weights in zip(sentences, matrices, strict=True)
+        for (sentence, hypothesis, _), weights in zip(sentences, matrices, strict=True)
     ]
 
 

@@ -25,8 +25,6 @@ class TranslatedSentence(NamedTuple):
     sentence: Sentence
     hypothesis: Hypothesis
     text: str
-    confidence: float | None = None
-    """See ``Translation.confidence``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,11 +50,6 @@ class Translation:
     """The sentences of the text and their translations, in order."""
     alternatives: "list[Translation]" = field(default_factory=list)
     """The other translations, best first: ``decoding.num_hypotheses`` - 1."""
-    confidence: float | None = None
-    """The expected sentence chrF / 100; None: see ``with_confidence``."""
-    words: list[tuple[str, float | None]] = field(default_factory=list)
-    """With a confidence, the words and marks of the translation, each with the product of the probabilities
-    of its tokens, given those before them; None for one that the model did not generate, e.g. a kept part."""
     is_retried: bool = False
     """Whether a sentence was searched once more: the first translation looped or reached the length limit."""
     is_split: bool = False

@@ -11,7 +11,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +23,6 @@ from ptenmt.runs import Choice, Run
 from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
 from ptenmt.tokenizers import UNK, TokenizerPair, suppressed_ids
 from ptenmt.translation.batching import BatchQueue, Buffer, SearchedSentence, max_length, read_buffers
-from ptenmt.translation.confidence import Calibration
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 from ptenmt.translation.engine import Engine, EngineName, SearchRequest
 from ptenmt.translation.glossary import Glossary
@@ -49,12 +48,10 @@ class Translator:
         engine: Engine,
         tokenizers: TokenizerPair,
         config: Config,
-        calibration: Callable[[], Calibration | None] = lambda: None,
     ) -> None:
         self.engine = engine
         self.tokenizers = tokenizers
         self.config = config
-        self.calibration = calibration
         self.encoder = TextEncoder(tokenizers, config)
         self.postprocessor = Postprocessor(tokenizers, config, engine.attention)
 
@@ -118,10 +115,7 @@ class Translator:
                 f"{device} cannot compute in {model.quantization}, as the model is stored: "
                 f"using {fast.compute_type}"
             )
-        is_latest = trained.info.file.stem == "latest"  # training calibrates the best weights
-        on_stale = (lambda _message: None) if is_latest else warn
-        calibration = cache(partial(Calibration.load, trained.run, trained.info.checksum, on_stale))
-        return cls(fast, tokenizers, config, calibration=calibration)
+        return cls(fast, tokenizers, config)
 
     @classmethod
     def from_model(

@@ -1,17 +1,15 @@
-import json
 import math
-import re
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from copy_task import WORDS, TrainedRun
+from copy_task import TrainedRun
 from scored_files import sacrebleu_command, write
 
 from ptenmt.config import DecodingConfig
 from ptenmt.data.corpus import load_split
-from ptenmt.errors import CheckpointError, ConfigError, DataError, RunError
+from ptenmt.errors import CheckpointError, ConfigError, RunError
 from ptenmt.evaluation import (
     Evaluation,
     EvaluationFiles,
@@ -174,31 +172,3 @@ def test_pairs_that_were_not_held_out_are_reported(copied: TrainedRun, run: Run,
     warnings.clear()
     evaluate(copied.path, "test", load=LoadOptions(on_warning=warnings.append))
     assert warnings == []
-
-
-# Calibrating the confidences of a run
-
-
-def test_a_run_is_calibrated_again(run: Run) -> None:
-    fitted = run.calibration_file.read_text()
-    run.calibration_file.write_text(fitted.replace('"weights": "', '"weights": "other'))
-    load = LoadOptions(on_warning=pytest.fail)
-    evaluate(run, load=load, with_calibration=True)
-    assert json.loads(run.calibration_file.read_text()) == json.loads(fitted), "the same pairs and weights"
-
-
-def test_a_run_without_pairs_of_its_own_is_calibrated_on_files(run: Run, tmp_path: Path) -> None:
-    texts = [f"{first} {second}" for first in WORDS for second in WORDS]
-    run.calibration_file.unlink()
-    config = run.path / "config.yaml"
-    section = re.compile(r"^data:\n(?:[ #].*\n|\n)*", re.MULTILINE)
-    config.write_text(section.sub("data: {source: imported}\n", config.read_text()))
-    with pytest.raises(DataError, match="imported model was trained on are not here") as raised:
-        evaluate(run, with_calibration=True)
-    assert "--source and --reference" in raised.value.hint
-    files = {side: tmp_path / side for side in ("source", "reference")}
-    for file in files.values():
-        file.write_text("".join(f"{text}\n" for text in texts))
-    given = EvaluationFiles(source=files["source"], references=[files["reference"]])
-    evaluate(run, files=given, with_calibration=True)
-    assert run.calibration_file.exists()

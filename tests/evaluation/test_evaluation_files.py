@@ -77,9 +77,8 @@ def test_files_that_do_not_match_are_errors(tmp_path: Path, monkeypatch: pytest.
     }.items():
         message = f"^{names} cannot be used with finished translations"
         refused(ConfigError, message, load, **finished)
-    for name, option in (("--calibrate", "with_calibration"), ("--robustness", "with_robustness")):
-        with pytest.raises(ConfigError, match=f"{name} cannot be used with finished translations"):
-            evaluate(files=EvaluationFiles(**finished), **{option: True})
+    with pytest.raises(ConfigError, match="--robustness cannot be used with finished translations"):
+        evaluate(files=EvaluationFiles(**finished), with_robustness=True)
     with pytest.raises(RunError, match="no run in checkpoints/gone"):
         evaluate("gone", files=EvaluationFiles(hypotheses=hypotheses))
 

@@ -21,7 +21,6 @@ from ptenmt.server.queue import CoalescingEngine
 from ptenmt.server.service import Service
 from ptenmt.tokenizers import END, START, TokenizerPair, build_tokenizers
 from ptenmt.translation import Translator
-from ptenmt.translation.confidence import Calibration
 from ptenmt.translation.engine import (
     Hypothesis,
     PendingHypotheses,
@@ -104,9 +103,6 @@ class CapitalsEngine:
     def attention(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> Any:
         engine: Any = self
         return attention_by_prefixes(engine, sources, targets)
-
-    def score(self, _sources: Any, targets: Sequence[Sequence[int]]) -> Any:
-        return lambda: [[-0.25] * (len(ids) - 1) for ids in targets]
 
     def _next_tokens(self, text: str, prefix: list[int], count: int) -> list[Hypothesis]:
         """The right token with probability 1; beginnings of other words with lower ones."""
@@ -214,7 +210,6 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
         pivots: bool = False,
         prefix: str = "",
         hosts: Sequence[str] = (),
-        calibration: Calibration | None = None,
         **limits: Any,
     ) -> Iterator[Served]:
         tokenizers, config = capitals
@@ -226,7 +221,7 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
             own = replace(config, data=languages)
             engine: Any = engines[pair]
             shared: Any = CoalescingEngine(engine, pair)
-            translator = Translator(shared, tokenizers, own, calibration=lambda: calibration)
+            translator = Translator(shared, tokenizers, own)
             trained: Any = LazyModel(load_model)
             described = {"source": pair[:2], "target": pair[3:], **_DESCRIPTION}
             return Model(translator, trained, described)

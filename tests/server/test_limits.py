@@ -18,7 +18,7 @@ from waiting import until
 from ptenmt.server import libretranslate, process
 from ptenmt.server.limits import add_key
 from ptenmt.server.process import LogFormatter
-from ptenmt.translation.confidence import Calibration
+from ptenmt.translation.markup import move_markup
 
 ASKED = {"q": "o gato", "source": "pt", "target": "en"}
 HEAD = b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
@@ -209,24 +209,26 @@ def test_a_full_queue_refuses_without_a_thread_and_recovers(serve, monkeypatch: 
         assert is_well(served)
 
 
-def test_few_requests_compute_at_a_time_and_those_that_wait_leave_their_turn(serve) -> None:
+def test_few_requests_compute_at_a_time_and_those_that_wait_leave_their_turn(
+    serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
     active, most = [0], [0]
 
-    def score(_sources: Any, targets: Any) -> Any:
+    def compute(*arguments: Any) -> Any:
         active[0] += 1
         most[0] = max(most[0], active[0])
         time.sleep(0.01)
         active[0] -= 1
-        return lambda: [[-0.25] * (len(ids) - 1) for ids in targets]
+        return move_markup(*arguments)
 
-    with serve(calibration=Calibration("sum", [0.0] * 4)) as served, ThreadPoolExecutor(8) as pool:
-        served.engine.score = score
+    monkeypatch.setattr("ptenmt.server.service.move_markup", compute)
+    with serve() as served, ThreadPoolExecutor(8) as pool:
         served.engine.gate.clear()
-        asked = [pool.submit(served.post, "/translate", **ASKED, confidence=True) for _ in range(8)]
+        asked = [pool.submit(served.post, "/translate", **ASKED) for _ in range(8)]
         until(lambda: num_waiting(served) + sum(map(len, served.engine.begun)) == 8)
         assert served.post("/detect", q="o gato")
         served.engine.gate.set()
-        assert all(each.result()["confidence"] for each in asked)
+        assert [each.result()["translatedText"] for each in asked] == ["O GATO"] * 8
     assert most[0] <= 2
 
 

@@ -5,7 +5,6 @@ import requests
 from libretranslatepy import LibreTranslateAPI
 
 from ptenmt.documents import FORMATS
-from ptenmt.translation.confidence import Calibration
 from ptenmt.translation.glossary import Glossary
 
 HTML = '<p class="a" title="olá">o gato <b>bebe</b>&nbsp;leite</p><!-- o gato --><br/>a &amp; b'
@@ -299,23 +298,3 @@ def test_a_text_in_neither_language_is_translated_and_named(served) -> None:
     assert answer["detectedLanguage"]["language"] == "es"
     assert [found["language"] for found in served.post("/detect", q=texts[0])][0] == "es"
     assert len(served.post("/detect", q=texts[1])) == 2
-
-
-def test_confidences_are_given_if_asked_for(serve, served) -> None:
-    calibration = Calibration("sum", [0.0, 0.0, 0.0, 0.0])
-    body = {"source": "pt", "target": "en"}
-    with serve(calibration=calibration) as calibrated:
-        assert calibrated.post("/translate", q="o gato", **body) == {"translatedText": "O GATO"}
-        answer = calibrated.post("/translate", q=["o gato", "12"], confidence=True, **body)
-        assert answer == {
-            "translatedText": ["O GATO", "12"],
-            "confidence": [0.5, None],
-            "sentences": [
-                [{"translation": "O GATO", "confidence": 0.5}],
-                [{"translation": "12", "confidence": None}],
-            ],
-            "words": [[["O", 0.7788], ["GATO", 0.3679]], []],
-        }
-        html = calibrated.post("/translate", q="<p>o <b>gato</b></p>", format="html", confidence=True, **body)
-        assert html["confidence"] == 0.5
-    assert served.post("/translate", q="o gato", confidence=True, **body)["confidence"] is None

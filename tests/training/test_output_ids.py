@@ -58,7 +58,7 @@ def test_after_a_warm_start_search_generates_what_the_other_run_could(tmp_path: 
         (run.path / "run.json").write_text(json.dumps(facts))
     shared = run.config()
     shared = replace(shared, tokenizer=replace(shared.tokenizer, shared=True))
-    prepare_for_translating(shared, run, pytest.fail, calibrates=True)
+    prepare_for_translating(shared, run, pytest.fail, counts_tokens=True)
     assert ("output_ids" in run.facts()) == (learnt != ())
     if learnt:
         trained = TrainedModel.load(run, on_warning=pytest.fail)

@@ -109,20 +109,6 @@ def test_branches_differ_in_their_first_token(
         assert [branch.score for branch in branches] == pytest.approx(expected, abs=1e-3)
 
 
-def test_given_targets_are_scored_by_the_log_probabilities_of_their_tokens(
-    engine: CTranslate2Engine, model: Transformer
-):
-    targets = [[START, END], *random_sources(len(SOURCES) - 1, SIZE, seed=4)]
-    expected = [
-        rows[np.arange(len(rows)), each[1:]]
-        for rows, each in zip(
-            log_probs(model, SOURCES, [each[:-1] for each in targets]), targets, strict=True
-        )
-    ]
-    for found, wanted in zip(engine.score(SOURCES, targets)(), expected, strict=True):
-        assert found == pytest.approx(wanted, abs=1e-4)
-
-
 def test_attention_covers_a_prefix_and_branches(engine: CTranslate2Engine):
     answers = engine.submit(
         SearchRequest(
@@ -210,8 +196,6 @@ def test_only_the_tokens_of_the_vocabulary_map_are_generated(model: Transformer)
         engine = CTranslate2Engine(export, pair, with_unknown=False)
         for beams in (1, 4):
             assert {token for sentence in ids(engine, beam_size=beams) for token in sentence[1:]} <= allowed
-        targets = [[START, dropped, 5, END] for _ in SOURCES]
-        assert engine.score(SOURCES, targets)() == full.score(SOURCES, targets)()  # a target may have any
         prefixed = SearchRequest(SOURCES, LIMIT, DecodingConfig(), target_prefixes=[[dropped]] * len(SOURCES))
         assert {answer[0].ids[1] for answer in engine.submit(prefixed)()} == {dropped}
     assert ids(engine, beam_size=1) == ids(

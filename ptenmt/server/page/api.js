@@ -43,11 +43,10 @@ export function fetchModels() {
 }
 
 /**
- * @returns {Promise<{translatedText: string[], confidence: (number | null)[], detected?: (string | null)[],
- *   words: [string, number | null][][]}>} For these texts and codes of languages.
+ * @returns {Promise<{translatedText: string[], detected?: (string | null)[]}>} For these texts and codes of languages.
  */
 export async function fetchTranslations(texts, languages, signal) {
-  const request = { q: texts, format: "text", confidence: true, ...languages };
+  const request = { q: texts, format: "text", ...languages };
   const answer = await post("translate", request, signal);
   Object.assign(lastTranslation, { request, answer });
   return answer;

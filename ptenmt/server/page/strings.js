@@ -23,9 +23,6 @@ export const PORTUGUESE = {
   "The translation appears as you type.": "A tradução aparece à medida que escreve.",
   "Press a word to see alternatives and where it comes from.":
     "Pressione uma palavra para ver alternativas e a sua origem.",
-  "The model is unsure of this sentence.": "O modelo tem dúvidas sobre esta frase.",
-  "The model is unsure of this word.": "O modelo tem dúvidas sobre esta palavra.",
-  "The model is unsure of what is underlined.": "O modelo tem dúvidas sobre o que está sublinhado.",
   "“Inside” shows what the model attends to as it translates.":
     "“Por dentro” mostra a que o modelo presta atenção ao traduzir.",
   "Translated documents": "Documentos traduzidos",

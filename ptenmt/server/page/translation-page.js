@@ -133,7 +133,7 @@ export class TranslationPage {
 
   /** What is shown for a sentence; see `drawWords`. */
   shown(sentence) {
-    return this.translations.shown(sentence);
+    return { text: this.translations.of(sentence) };
   }
 
   /** The whole text is translated. */

@@ -7,11 +7,9 @@ import { splitWords } from "./texts.js";
 const MOST_SENTENCES = 16; // per request, so that the first translations of a long text arrive soon
 const REMEMBERED = 1000; // translations
 const ANSWERS = 20; // an attention has all heads of all layers
-const DOUBTFUL = 0.4; // a sentence of lower confidence: its expected chrF / 100
-const DOUBTFUL_WORD = 0.1; // a word of lower probability
 
 export class Translations {
-  #known = new Map(); // languages and sentence -> {text, detected, confidence, words}, the oldest first
+  #known = new Map(); // languages and sentence -> {text, detected}, the oldest first
   #answers = new Map(); // request -> promise of the alignment or attention of a sentence and its translation
 
   /**
@@ -38,29 +36,16 @@ export class Translations {
     return 2 * found.filter((each) => each === language).length > found.length ? language : undefined;
   }
 
-  /** A sentence's translation, whether its confidence is known and low, and where words of low probability begin. */
-  shown(sentence) {
-    const { confidence, words = [] } = this.#known.get(this.#key(sentence)) ?? {};
-    const text = this.of(sentence);
-    let end = 0;
-    const doubtful = words.flatMap(([word, probability]) => {
-      const start = text.indexOf(word, end);
-      end = start < 0 ? end : start + word.length;
-      return start >= 0 && (probability ?? 1) < DOUBTFUL_WORD && /[\p{L}\p{N}]/u.test(word) ? [start] : [];
-    });
-    return { text, isDoubtful: (confidence ?? 1) < DOUBTFUL, doubtful };
-  }
-
-  /** @returns {[string, string, object]} A sentence, its translation, and more facts, as `choose` takes them. */
+  /** @returns {[string, string, object]} A sentence, its translation, and its language, as `choose` takes them. */
   known(sentence) {
-    const { text, ...facts } = this.#known.get(this.#key(sentence)) ?? {};
-    return [sentence, text, facts];
+    const { text, detected } = this.#known.get(this.#key(sentence)) ?? {};
+    return [sentence, text, { detected }];
   }
 
-  /** Replace the translation of a sentence; what is left out is unknown. */
-  choose(sentence, text, { detected, confidence, words } = {}) {
+  /** Replace the translation of a sentence. */
+  choose(sentence, text, { detected } = {}) {
     this.#known.delete(this.#key(sentence));
-    this.#known.set(this.#key(sentence), { text, detected, confidence, words });
+    this.#known.set(this.#key(sentence), { text, detected });
     forgetOldest(this.#known, REMEMBERED);
   }
 
@@ -81,15 +66,8 @@ export class Translations {
 
   /** Translate sentences in one request. */
   async translate(sentences, signal) {
-    const { translatedText, ...facts } = await fetchTranslations(sentences, this.languages, signal);
-    const { detected = [], confidence = [], words = [] } = facts;
-    sentences.forEach((sentence, place) =>
-      this.choose(sentence, translatedText[place], {
-        detected: detected[place],
-        confidence: confidence[place],
-        words: words[place],
-      }),
-    );
+    const { translatedText, detected = [] } = await fetchTranslations(sentences, this.languages, signal);
+    sentences.forEach((sentence, place) => this.choose(sentence, translatedText[place], { detected: detected[place] }));
   }
 
   /** @returns {Promise<number[][]>} The alignment of a sentence and its translation; see `alignWords`. */

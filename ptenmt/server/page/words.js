@@ -1,14 +1,12 @@
 /** Sentences drawn as words that can be marked and found again. */
 
 import { make } from "./elements.js";
-import { say } from "./strings.js";
 import { splitWords } from "./texts.js";
 
 const drawn = new WeakMap(); // container -> its sentences, as elements
 
 /**
- * Draw sentences, {text, gap, isStale, isDoubtful, doubtful} each, with each word in an element; dots for an undefined
- * text. `doubtful` are the places of the words that are underlined, if the sentence is not.
+ * Draw sentences, {text, gap, isStale} each, with each word in an element; dots for an undefined text.
  * What is unchanged at the beginning and end of the container, which has nothing else, stays.
  *
  * @returns {HTMLElement[][]} The words' elements, a list a sentence.
@@ -29,17 +27,12 @@ export function drawWords(container, sentences) {
   return all.map(({ words }) => words);
 }
 
-function draw({ text, gap, isStale, isDoubtful, doubtful = [] }, key) {
+function draw({ text, gap, isStale }, key) {
   if (text === undefined) return { key, element: make("span", { className: "waiting" }, `…${gap}`), words: [] };
-  const title = say("The model is unsure of this sentence.");
-  const sentence = make("span", isDoubtful ? { className: "doubtful", role: "group", title } : {});
+  const sentence = make("span");
   let place = 0;
   const words = splitWords(text).map(({ text: word, start }) => {
     const part = make("span", { className: isStale ? "word stale" : "word" }, word);
-    if (!isDoubtful && doubtful.includes(start)) {
-      part.classList.add("doubtful");
-      part.title = say("The model is unsure of this word.");
-    }
     sentence.append(text.slice(place, start), part);
     place = start + word.length;
     return part;

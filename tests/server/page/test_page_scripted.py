@@ -414,7 +414,7 @@ def test_the_focus_stays_near_a_removed_entry(browser: "Browser") -> None:
 def test_a_link_fills_the_panes(browser: "Browser", script: Script) -> None:
     browser.open(f"{script.address}?source=en&target=pt&q=a+cat%0Aand+a+dog")
     browser.until(lambda: browser["target"].text == "A CAT\nAND A DOG")
-    body = {"q": [], "format": "text", "confidence": True, "source": "en", "target": "pt"}
+    body = {"q": [], "format": "text", "source": "en", "target": "pt"}
     assert script.asked[0] | {"q": []} == body
     browser["share"].click()
     browser.until(lambda: browser["status"].text)
@@ -435,37 +435,3 @@ def test_languages_can_be_chosen_and_swapped(browser: "Browser", script: Script)
     browser.translate("gato", "GATO")
     browser["to-language"].click()
     browser.until(lambda: script.asked[-1]["source"] == "pt")
-
-
-def test_sentences_and_words_of_low_confidence_are_underlined(browser: "Browser", script: Script) -> None:
-    known: dict[str, float | None] = {"Um.": 0.39, "Dois.": 0.4, "12.": None, "Três tris.": 0.5}
-
-    def answer(request: Facts) -> Answer:
-        found = [known[text] for text in request["q"]]
-        texts = [text.upper() for text in request["q"]]
-        low = 0.09 if "Três tris." in request["q"] else 0.1
-        words = [[["lost", 0.0], [text.split()[-1].strip("."), low], [".", None]] for text in texts]
-        return 200, {"translatedText": texts, "confidence": found, "words": words}, {}
-
-    script.translate = answer
-    browser.translate("Dois. 12.", "DOIS. 12.")
-    assert browser.all(".doubtful") == []
-    assert not browser["doubt-help"].is_displayed()
-    browser.translate("Um. Dois. 12.", "UM. DOIS. 12.")
-    (doubtful,) = browser.all(".doubtful")
-    assert doubtful.get_property("textContent") == "UM."
-    assert doubtful.aria_role == "group"
-    assert doubtful.accessible_name == "The model is unsure of this sentence."
-    assert browser["doubt-help"].is_displayed()
-    assert "dotted" in browser.script("return getComputedStyle(arguments[0]).textDecoration", doubtful)
-    browser.translate("Três tris.", "TRÊS TRIS.")
-    (word,) = browser.all(".doubtful")
-    assert (word.get_property("textContent"), word.aria_role) == ("TRIS", "button")
-    assert word.get_attribute("title") == "The model is unsure of this word."
-    assert "dotted" in browser.script("return getComputedStyle(arguments[0]).textDecoration", word)
-    browser.until(lambda: "tris" in str(browser.script("return JSON.stringify(localStorage)")))
-    browser.driver.refresh()
-    browser.until(lambda: "·" in browser.driver.title)
-    browser["tab-history"].click()
-    browser.all("#history .again")[0].click()
-    assert [found.text for found in browser.until(lambda: browser.all(".doubtful"))] == ["TRIS"]
