@@ -115,7 +115,6 @@ def test_without_tensorflow_one_translates_serves_and_looks_inside(
     assert_serves(installation)
     run = ("--run", saved_run(tmp_path / "run", "sentencepiece", shared=True))
     installation.said("ptenmt", "inspect", "alignment", *run, "O gato")
-    installation.said("ptenmt", "average", *run, "--best", "1", "--to", tmp_path / "mean")
     refused = installation.run("ptenmt", "train", "--config", "demo.yaml")
     assert refused.returncode != 0
     assert "this needs TensorFlow, which is not installed" in refused.stderr

@@ -107,8 +107,6 @@ def test_a_run_that_was_only_trained_is_used_without_tensorflow(tmp_path: Path) 
     commands = [
         ["translate", *at, text],
         ["inspect", "alignment", *at, text],
-        ["average", *at, "--best", "1", "--to", str(tmp_path / "mean")],
-        ["translate", "--run", str(tmp_path / "mean"), text],
         ["info", *at],
         ["evaluate", *at, "--source", source, "--reference", reference],
         *(["export", *at, "--format", form] for form in ("ctranslate2", "argos", "weights")),

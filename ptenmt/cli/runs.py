@@ -152,11 +152,11 @@ def _epochs(config: Config, record: RunRecord, step: int) -> str:
 
 
 def _best(run: Run) -> dict[str, str]:
-    config, models = run.config(), best_weights(run.weights_folder)
+    config, model = run.config(), best_weights(run.weights_folder)
     metric = config.validation.metric
     best = History(run.path).best(metric)
     if best is None:
-        return {"best model": models[0].label} if models else {}
+        return {"best model": model.label} if model else {}
     scores = best["validation"]
     names = [name for name in ("bleu", "chrf", "loss", "accuracy") if name in scores]
     others = [f"{metric_name(name)} {metric_value(name, scores[name])}" for name in names]
@@ -269,26 +269,23 @@ def average(
     screen: Screen,
     run: RunName = None,
     last: Annotated[int | None, typer.Option(min=1, metavar="K")] = None,
-    best: Annotated[int | None, typer.Option(min=1, metavar="K")] = None,
     to: Annotated[str | None, typer.Option("--to", metavar="NAME|DIR")] = None,
 ) -> dict[str, Any]:
     """Average the weights of a run's checkpoints into a new run, which often translates better.
 
-    The training's checkpoint.keep and checkpoint.keep_best limit how many there are. With optimizer.ema, the
-    moving averages are averaged.
+    The training's checkpoint.keep limits how many there are. With optimizer.ema, the moving averages are
+    averaged.
 
     Example: ptenmt average --run base --last 5
 
     Args:
         last: Average the last K checkpoints; by default all.
-        best: Average the K models that scored best instead.
         to: The new run; by default RUN-averaged, beside it.
     """
     from ptenmt.training.averaging import average as average_run
 
-    if best is None:
-        load_tensorflow(screen)
-    path = average_run(run, last=last, best=best, to=to)
+    load_tensorflow(screen)
+    path = average_run(run, last=last, to=to)
     averaged = Run(path)
     of = ", ".join(averaged.facts()["averaged_from"]["checkpoints"])
     if averaged.config().task == "next-word":

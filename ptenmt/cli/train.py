@@ -73,17 +73,15 @@ def train(
         is_fresh = fresh and not view.has_saved
         _end_by_signal(result.stopped_by, _how_it_stopped(result, is_fresh), screen, view, context)
     command, metric = COMMANDS[settings.task], settings.validation.metric
-    infos = best_weights(Run(result.run).weights_folder)[:1]
-    best = "".join(
-        f", best {metric_name(metric)} {metric_value(metric, info.score)} at step {info.step:,}"
-        for info in infos
-    )
-    if any(info.step == 0 for info in infos):
+    info, best = best_weights(Run(result.run).weights_folder), ""
+    if info is not None:
+        best = f", best {metric_name(metric)} {metric_value(metric, info.score)} at step {info.step:,}"
+    if info is not None and info.step == 0:
         screen.warn(
             "no validation was better than the initial weights, which stay the best ones: try a lower "
             "learning rate"
         )
-    if any(info.metric == "bleu" and (info.score or 0) < _POOR_BLEU for info in infos):
+    if info is not None and info.metric == "bleu" and (info.score or 0) < _POOR_BLEU:
         screen.warn(
             f"below {_POOR_BLEU} BLEU, translations have little to do with their sources: train longer "
             "(training.epochs), on more pairs (100,000 rather than 1,000), or from a trained model "

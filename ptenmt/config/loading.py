@@ -24,6 +24,7 @@ _REMOVED = {
     "data.filters.balanced_brackets",
     "data.short_windows",
     "tokenizer.sha256",
+    "checkpoint.keep_best",
     "decoding.coverage_penalty",
     "training.tensorboard",
 }

@@ -618,8 +618,6 @@ class CheckpointConfig(Section, name="checkpoint"):
     """Also save when this many minutes have passed since the last save."""
     keep: int = _resumable(5, least=1)
     """Number of checkpoints to keep; older ones are deleted."""
-    keep_best: int = _resumable(1, least=0)
-    """Number of best models to keep beside them, by ``validation.metric``: weights only."""
 
 
 NO_SAMPLING: dict[str, Any] = {"top_k": 1, "top_p": 1.0, "temperature": 1.0, "num_hypotheses": 1}

@@ -1,7 +1,6 @@
 """A run's weights on disk, which everything but training reads: ``weights/*.safetensors``.
 
 - ``best.safetensors``: the best of all validations, by ``validation.metric``
-- ``step-N.safetensors``: the next best, as many as ``checkpoint.keep_best`` keeps beside it
 - ``latest.safetensors``: saved together with the newest training state
 
 A file holds the arrays of one model by their Keras paths, such as
@@ -15,13 +14,13 @@ import json
 import os
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ptenmt.atomic_files import json_checksum, remove_unfinished, write_bytes
+from ptenmt.atomic_files import json_checksum, write_bytes
 from ptenmt.config import Config, ModelConfig
 from ptenmt.errors import CheckpointError, OutputError
 from ptenmt.runs.directory import Choice, Run
@@ -153,56 +152,37 @@ def read_weights(file: Path) -> tuple[WeightsInfo, dict[str, "np.ndarray"]]:
 def list_weights(
     folder: Path, choice: Choice, on_damaged: Callable[[str], None] = lambda _reason: None
 ) -> list[WeightsInfo]:
-    """The weights files to choose from, the preferred one first: the best, the next best, and the latest.
+    """The weights files to choose from, the preferred one first: the best and the latest.
 
     ``choice`` may be only ``latest``. ``on_damaged`` is called for each file whose metadata cannot be read.
     """
-    best = best_weights(folder, on_damaged) if choice == "best" else []
-    return best + _readable([folder / "latest.safetensors"], on_damaged)
+    readable = []
+    for name in ("best", "latest") if choice == "best" else ("latest",):
+        file = folder / f"{name}.safetensors"
+        try:
+            readable.append(read_info(file))
+        except CheckpointError as error:
+            if file.exists():
+                on_damaged(error.message)
+    return readable
 
 
-def best_weights(folder: Path, on_damaged: Callable[[str], None] = lambda _reason: None) -> list[WeightsInfo]:
-    """The best weights and the runners-up, the best first; files that cannot be read are left out."""
-    files = [*folder.glob("step-*.safetensors"), folder / "best.safetensors"]
-    # By step: a process killed in `tidy_weights` leaves the same weights under two names.
-    by_step = {info.step: info for info in _readable(files, on_damaged)}
-    return sorted(by_step.values(), key=_quality, reverse=True)
+def best_weights(folder: Path) -> WeightsInfo | None:
+    """The best weights; None if there are none that can be read."""
+    return next((info for info in list_weights(folder, "best") if info.file.stem == "best"), None)
 
 
 def keep_best(
     folder: Path, arrays: Mapping[str, "np.ndarray"], config: Config, step: int, score: float, loss: float
-) -> WeightsInfo | None:
-    """Save validated weights if they are among the best; the files are whole at every moment.
+) -> None:
+    """Save validated weights if they are the best; those of the same step, validated again, are replaced.
 
-    Of equal scores the one with the lower loss is better, then the earlier. Returns the weights that are the
-    best now, or None if there are none. Raises CheckpointError if they cannot be written.
+    Of equal scores the one with the lower loss is better, then the earlier. Raises CheckpointError if they
+    cannot be written.
     """
-    metric, keep = config.validation.metric, config.checkpoint.keep_best
-    others = [info for info in best_weights(folder) if info.step != step]
-    if sum(_quality(info) > (*rank(metric, score, loss), -step) for info in others) < keep:
-        file = folder / f"step-{step}.safetensors"
-        write_weights(file, arrays, config, step, score, loss)
-    return tidy_weights(folder, keep)
-
-
-def tidy_weights(folder: Path, keep: int) -> WeightsInfo | None:
-    """Name the best weights, and remove others and leftovers of killed processes; see ``keep_best``."""
-    best = folder / "best.safetensors"
-    with _saving(folder):
-        remove_unfinished(folder)
-        kept = best_weights(folder)[:keep]
-        if kept and kept[0].file != best:
-            for info in kept[1:]:
-                if info.file == best:
-                    write_bytes(folder / f"step-{info.step}.safetensors", best.read_bytes())
-            kept[0].file.replace(best)
-        wanted = {f"step-{info.step}.safetensors" for info in kept[1:]}
-        for file in folder.glob("step-*.safetensors"):
-            if file.name not in wanted:
-                file.unlink(missing_ok=True)
-        if keep == 0:
-            best.unlink(missing_ok=True)
-    return read_info(best) if kept else None
+    best = best_weights(folder)
+    if best is None or best.step == step or rank(config.validation.metric, score, loss) > _quality(best):
+        write_weights(folder / "best.safetensors", arrays, config, step, score, loss)
 
 
 def _info(file: Path, metadata: dict[str, str]) -> WeightsInfo:
@@ -213,20 +193,9 @@ def _info(file: Path, metadata: dict[str, str]) -> WeightsInfo:
     return WeightsInfo(file=file, **facts)
 
 
-def _readable(files: Iterable[Path], on_damaged: Callable[[str], None]) -> list[WeightsInfo]:
-    readable = []
-    for file in files:
-        try:
-            readable.append(read_info(file))
-        except CheckpointError as error:
-            if file.exists():
-                on_damaged(error.message)
-    return readable
-
-
-def _quality(info: WeightsInfo) -> tuple[float, float, int]:
-    """Greater is better; of equals, the earlier."""
-    return *rank(info.metric, info.score, info.loss), -info.step
+def _quality(info: WeightsInfo) -> tuple[float, float]:
+    """Greater is better."""
+    return rank(info.metric, info.score, info.loss)
 
 
 def _checksum(arrays: Mapping[str, "np.ndarray"]) -> str:

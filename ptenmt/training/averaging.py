@@ -1,7 +1,6 @@
 """Averaging the weights of several checkpoints into a run of its own."""
 
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,7 @@ from ptenmt.errors import RunError
 from ptenmt.model.ctranslate2_model import why_not_ctranslate2
 from ptenmt.runs import Run, find_run, run_path, written_whole
 from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
-from ptenmt.runs.weights import best_weights, read_weights, write_weights
+from ptenmt.runs.weights import write_weights
 from ptenmt.tokenizers import load_tokenizers
 
 _AtStep = tuple[int, dict[str, np.ndarray]]
@@ -20,14 +19,13 @@ def average(
     run: str | Path | None = None,
     *,
     last: int | None = None,
-    best: int | None = None,
     to: str | Path | None = None,
 ) -> Path:
-    """Average the weights of a run's last checkpoints or best models (Vaswani et al. 2017, section 6.1).
+    """Average the weights of a run's last checkpoints (Vaswani et al. 2017, section 6.1).
 
     If the training kept an EMA of the weights, that is averaged. ``last`` is the number of the newest
-    checkpoints, by default all; ``best`` instead that of the best models by validation, which works without
-    TensorFlow. ``to`` is the new run, a path or name; by default beside the run, its name plus ``-averaged``.
+    checkpoints, by default all. ``to`` is the new run, a path or name; by default beside the run, its name
+    plus ``-averaged``.
 
     Returns:
         The new run's folder, a run like any other. It is written whole or not at all.
@@ -37,54 +35,40 @@ def average(
         CheckpointError: One of them cannot be read, or the average cannot be written.
         OutputError: The folder cannot be written.
     """
+    from ptenmt.training.state import read_checkpoint  # which imports TensorFlow
+
     origin = find_run(run)
-    names, readers = _chosen(origin, last, best)
+    checkpoints = _chosen(origin, last)
     name = f"{origin.name}-averaged"
     beside = run_path(name) if origin.is_bundled else origin.path.with_name(name)
     target = Run(beside if to is None else run_path(to))
     with written_whole(target, "--to") as new:
-        step, mean = _mean(read() for read in readers)
-        _write(new, origin, step, mean, names)
+        step, mean = _mean(map(read_checkpoint, checkpoints))
+        _write(new, origin, step, mean, [path.name for path in checkpoints])
     return target.path
 
 
-def _chosen(run: Run, last: int | None, best: int | None) -> tuple[list[str], list[Callable[[], _AtStep]]]:
-    """The checkpoints or best models to average: names for display, and functions that read them."""
-    if last is not None and best is not None:
-        raise RunError(f"--last {last} and --best {best} cannot be used together", "give one of them")
-    if best is None:
-        from ptenmt.training.state import read_checkpoint
-
-        what, option, count, keep = "checkpoints", "last", last, run.config().checkpoint.keep
-        readable = [(path.name, partial(read_checkpoint, path)) for path in run.checkpoints()]
-    else:
-        what, option, count, keep = "best models", "best", best, run.config().checkpoint.keep_best
-        infos = best_weights(run.weights_folder)
-        readable = [(f"step-{info.step}", partial(_read_best, info.file)) for info in infos]
-    if not readable and not run.checkpoints():
+def _chosen(run: Run, last: int | None) -> list[Path]:
+    """The checkpoints to average, the newest first."""
+    checkpoints = run.checkpoints()
+    if not checkpoints:
         if run.record().averaged_from is not None:
             raise RunError(f"{run.path} is an average itself", "average the run that it was made from")
         if run.is_bundled:
-            raise RunError(f"{run.name} comes without {what}", "average a run of your own with --run NAME")
+            raise RunError(
+                f"{run.name} comes without checkpoints", "average a run of your own with --run NAME"
+            )
         raise RunError(
-            f"{run.path} has no {what} yet", f"train it first: ptenmt train --config CONFIG --run {run.path}"
+            f"{run.path} has no checkpoints yet",
+            f"train it first: ptenmt train --config CONFIG --run {run.path}",
         )
-    count = max(len(readable), 1) if count is None else count
-    if not 1 <= count <= len(readable):
-        use = f"use --{option} {len(readable)}, or " if readable else ""
-        limit = "checkpoint.keep" if best is None else "checkpoint.keep_best"
-        more = "" if len(readable) < keep else f"; raise {limit} to keep more"
-        available = f"{len(readable)} {what[:-1] if len(readable) == 1 else what}"
+    last = len(checkpoints) if last is None else last
+    if not 1 <= last <= len(checkpoints):
         raise RunError(
-            f"{run.path} has {available}, fewer than the {count} requested",
-            f"{use}train longer{more}",
+            f"--last {last} is not between 1 and {len(checkpoints)}, the number of checkpoints of {run.path}",
+            "checkpoint.keep is how many a training keeps",
         )
-    return [name for name, _ in readable[:count]], [read for _, read in readable[:count]]
-
-
-def _read_best(file: Path) -> _AtStep:
-    info, arrays = read_weights(file)
-    return info.step, arrays
+    return checkpoints[:last]
 
 
 def _mean(models: Iterable[_AtStep]) -> _AtStep:

@@ -15,7 +15,7 @@ from ptenmt.errors import TrainingError
 from ptenmt.model.next_word import TrainableModel
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
-from ptenmt.runs.weights import tidy_weights, write_weights
+from ptenmt.runs.weights import write_weights
 from ptenmt.training import events
 from ptenmt.training.distributed import Workers
 from ptenmt.training.input_pipeline import InputPipeline, MicroBatch, epoch_steps
@@ -124,7 +124,7 @@ class Trainer:
         if self._workers.is_chief:
             remove_unfinished(self._run.path)
             self._checkpoints.tidy()
-            tidy_weights(self._run.weights_folder, self._config.checkpoint.keep_best)
+            remove_unfinished(self._run.weights_folder)
             self._history.forget_after(int(state.global_step), int(state.validated))
         yield events.TrainingStarted(
             run=self._run.path,

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from ptenmt.runs.weights import best_weights
+from ptenmt.runs.weights import read_info
 
 
 def test_it_reports_what_it_has_written(ptenmt, copied_run: Path) -> None:
-    (best,) = best_weights(copied_run / "checkpoints/tiny/weights")
+    best = read_info(copied_run / "checkpoints/tiny/weights" / "best.safetensors")
     answer = ptenmt("export", "--quantization", "float32")
     folder = "checkpoints/tiny/export/ctranslate2"
     message = rf"exported best \(step {best.step}\) as ctranslate2 in float32: {folder}, \d+ kB, \d+\.\d s\n"

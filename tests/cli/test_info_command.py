@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ptenmt.runs.history import History
-from ptenmt.runs.weights import best_weights
+from ptenmt.runs.weights import read_info
 
 
 def rows(text: str) -> dict[str, str]:
@@ -35,7 +35,7 @@ def test_one_run_in_full(ptenmt, beside: Path) -> None:
     assert table["vocabularies"] == "22 and 22"
     assert table["progress"] == "step 60, epochs 10/10"
     assert table["checkpoints"] == "ckpt-1 of step 60"
-    (best,) = best_weights(beside / "checkpoints/tiny/weights")
+    best = read_info(beside / "checkpoints/tiny/weights" / "best.safetensors")
     assert table["best BLEU"] == f"{best.score:.1f} at step {best.step} in epoch {best.step // 6}"
     assert re.fullmatch(
         r"BLEU \d+\.\d, chrF \d+\.\d, loss \d\.\d{3}, accuracy \d\.\d{3}", table["all scores"]

@@ -20,7 +20,7 @@ from ptenmt.cli.training_view import TrainingView
 from ptenmt.errors import OutputError
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
-from ptenmt.runs.weights import best_weights
+from ptenmt.runs.weights import read_info
 from ptenmt.training.events import CheckpointSaved, Event
 
 RUN = Path("checkpoints/tiny")
@@ -34,7 +34,7 @@ def test_a_first_training(trained: Path) -> None:
     lines = (trained / "train.err").read_text(encoding="utf-8").splitlines()
     epochs = [line for line in lines if line.startswith("epochs ") and "BLEU" in line]
 
-    (best,) = best_weights(trained / RUN / "weights")
+    best = read_info(trained / RUN / "weights" / "best.safetensors")
     assert (trained / "train.out").read_text() == ""
     assert "48 training pairs, 6 validation pairs, vocabularies of 22 and 22" in lines
     assert "6,646 parameters, 6 steps per epoch" in lines

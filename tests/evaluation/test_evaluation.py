@@ -18,7 +18,7 @@ from ptenmt.evaluation import (
     evaluation as evaluation_module,
 )
 from ptenmt.runs import Run
-from ptenmt.runs.weights import best_weights, read_info, read_weights, write_weights
+from ptenmt.runs.weights import read_info, read_weights, write_weights
 from ptenmt.translation import Translator
 
 
@@ -70,7 +70,7 @@ def test_it_reports_what_was_scored_and_how(copied: TrainedRun, evaluation: Eval
     assert (evaluation.name, evaluation.split, evaluation.pairs_name) == ("run", "test", "test pairs")
     assert (evaluation.num_pairs, evaluation.num_references, evaluation.files) == (30, 1, {})
     assert evaluation.folder == str(copied.path)
-    assert evaluation.checkpoint == best_weights(copied.path / "weights")[0].label
+    assert evaluation.checkpoint == read_info(copied.path / "weights/best.safetensors").label
     assert evaluation.test_set.fingerprint() == Run(copied.path).data_fingerprint("test")
     search = evaluation.search
     assert (search.num_truncated, search.num_split) == (0, 0)
@@ -115,7 +115,7 @@ def test_a_concurrent_training_changes_nothing(run: Run, evaluation: Evaluation)
 
 def test_the_validation_pairs_score_as_they_did_in_training(copied: TrainedRun):
     evaluation = evaluate(copied.path, "validation", load=LoadOptions(overrides=["decoding.beam_size=1"]))
-    best = best_weights(copied.path / "weights")[0].step
+    best = read_info(copied.path / "weights/best.safetensors").step
     last = next(line["validation"] for line in copied.history if line["step"] == best)
     assert evaluation.num_pairs == 20
     assert evaluation.loss == pytest.approx(last["loss"], rel=1e-5)

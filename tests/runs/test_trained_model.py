@@ -1,31 +1,25 @@
 """Loading a run: which weights it takes, and that all parts are of the same."""
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from copy_task import TrainedRun, change_latest_weights
 
-from ptenmt.config import CheckpointConfig
 from ptenmt.errors import CheckpointError, TokenizerError
 from ptenmt.runs import Run
 from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
-from ptenmt.runs.weights import keep_best, read_info, read_weights, write_weights
+from ptenmt.runs.weights import read_info, read_weights, write_weights
 from ptenmt.tokenizers import TokenizerPair, load_tokenizers
 from ptenmt.tokenizers.words import WordTokenizer
 
 
 @pytest.fixture
 def run(copied: TrainedRun, tmp_path: Path) -> Run:
-    """A copy of the trained run with a runner-up: the latest weights, as if of a step before the best."""
+    """A copy of the trained run whose latest weights are not its best ones."""
     run = Run(Path(shutil.copytree(copied.path, tmp_path / "copy")))
     change_latest_weights(run)
-    _, arrays = read_weights(run.weights_folder / "latest.safetensors")
-    config = replace(copied.config, checkpoint=CheckpointConfig(keep_best=2))
-    keep_best(run.weights_folder, arrays, config, step=1, score=-1.0, loss=9.0)
-    assert len(list(run.weights_folder.glob("step-*"))) == 1
     return run
 
 
@@ -50,15 +44,14 @@ def test_all_models_are_of_these_weights(run: Run) -> None:
     assert trained.keras_model is trained.keras_model
 
 
-def test_a_file_without_metadata_gives_way_to_the_next_best_then_to_the_latest(run: Run) -> None:
-    for name, following in (("best", "step-"), ("step-*", "latest")):
-        (file,) = run.weights_folder.glob(f"{name}.safetensors")
-        file.write_bytes(b"")
-        warnings: list[str] = []
-        trained = TrainedModel.load(run, on_warning=warnings.append)
-        assert trained.info.file.stem.startswith(following)
-        assert any(f"{file} are damaged: " in warning for warning in warnings)
-        assert warnings[-1].endswith(f"; using {trained.info.file.name} instead")
+def test_a_file_without_metadata_gives_way_to_the_latest(run: Run) -> None:
+    file = run.weights_folder / "best.safetensors"
+    file.write_bytes(b"")
+    warnings: list[str] = []
+    assert TrainedModel.load(run, on_warning=warnings.append).info.file.stem == "latest"
+    (warning,) = warnings
+    assert f"{file} are damaged: " in warning
+    assert warning.endswith("; using latest.safetensors instead")
     (run.weights_folder / "latest.safetensors").write_bytes(b"")
     with pytest.raises(CheckpointError, match="no weights in .* can be read: .* are damaged"):
         TrainedModel.load(run)

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,10 @@ import pytest
 import tensorflow as tf
 
 from ptenmt import average
-from ptenmt.config import CheckpointConfig
 from ptenmt.errors import CheckpointError, RunError
 from ptenmt.evaluation import evaluate
 from ptenmt.runs import Run, find_run
-from ptenmt.runs.weights import keep_best, read_info, read_weights
+from ptenmt.runs.weights import read_info, read_weights
 from ptenmt.training.session import train
 from ptenmt.training.state import read_checkpoint
 
@@ -48,22 +46,11 @@ def test_the_last_ones(run: Run, monkeypatch: pytest.MonkeyPatch):
     assert (new.config(), facts["data"]) == (run.config(), run.facts()["data"])
     shutil.rmtree(run.path)
     assert evaluate(new.path, "validation").scores[0].value > 80
+    with pytest.raises(RunError, match="is an average itself"):
+        average(new.path)
     with pytest.raises(RunError, match="is an average of checkpoints") as failure:
         train(new.config(), new.path)
     assert failure.value.hint == f"start another run with its weights: --init-from {new.path} --run NAME"
-
-
-def test_the_best_ones(run: Run, tmp_path: Path):
-    first = weights_in(run.path)
-    second = {name: array + 1 for name, array in first.items()}
-    config = replace(run.config(), checkpoint=CheckpointConfig(keep_best=2))
-    keep_best(run.weights_folder, second, config, step=9999, score=1.0, loss=1.0)
-    new = average(run.path, best=2, to=tmp_path / "mine")
-    assert new == tmp_path / "mine"
-    assert_close(weights_in(new), {name: array + 0.5 for name, array in first.items()})
-    assert Run(new).facts()["averaged_from"]["checkpoints"][1] == "step-9999"
-    with pytest.raises(RunError, match="is an average itself"):
-        average(new)
 
 
 def test_moving_averages_are_what_is_averaged(run: Run):

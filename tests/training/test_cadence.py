@@ -14,7 +14,7 @@ from ptenmt.data.mixing import Mixture
 from ptenmt.model.loss import TokenSums
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
-from ptenmt.runs.weights import best_weights
+from ptenmt.runs.weights import read_info
 from ptenmt.training.events import (
     CheckpointSaved,
     Event,
@@ -70,9 +70,9 @@ class Story:
         return [event.global_step for event in self.of(Validated)]
 
     @property
-    def best(self) -> list[int]:
-        """The steps of the best models, the best first."""
-        return [info.step for info in best_weights(self.run.weights_folder)]
+    def best(self) -> int:
+        """The step of the best weights."""
+        return read_info(self.run.weights_folder / "best.safetensors").step
 
     def of(self, kind: type) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
@@ -190,7 +190,7 @@ def test_patience(tell: Tell, metric: Any, scores: list[float], steps: int, best
         [best] if best else []
     )
     if best is not None:
-        assert story.best == [best]
+        assert story.best == best
     assert story.of(Validated)[-1].patience_left == (0 if is_lost else 2)
 
 
@@ -213,20 +213,11 @@ def test_patience_survives_a_stop_and_more_patience_continues(tell: Tell):
     assert (story.scored, len(story.of(PatienceExhausted))) == ([6, 8], 1)
     assert patient(3, []).of(StepDone) == []
     story = patient(4, [1])
-    assert (story.scored, story.of(PatienceExhausted)[0].best_score, story.best) == ([10], 9, [2])
+    assert (story.scored, story.of(PatienceExhausted)[0].best_score, story.best) == ([10], 9, 2)
 
 
-@pytest.mark.parametrize(("keep", "best"), [(0, []), (1, [6]), (2, [6, 14])])
-def test_the_best_models_are_kept(tell: Tell, keep: int, best: list[int]):
-    story = tell(
-        [1, 3, 5, 2, 4.5, 4, 5, 3, 1],
-        validation=ValidationConfig(every_epochs=None, every_steps=2),
-        checkpoint=CheckpointConfig(keep_best=keep),
-    )
-    assert story.best == best
-    runners_up = {f"step-{step}" for step in best[1:]}
-    assert {file.stem for file in story.run.weights_folder.iterdir()} == {
-        *(["best"] if best else []),
-        "latest",
-        *runners_up,
-    }
+def test_the_best_weights_are_kept(tell: Tell):
+    validation = ValidationConfig(every_epochs=None, every_steps=2)
+    story = tell([1, 3, 5, 2, 4.5, 4, 5, 3, 1], validation=validation)
+    assert story.best == 6
+    assert {file.stem for file in story.run.weights_folder.iterdir()} == {"best", "latest"}

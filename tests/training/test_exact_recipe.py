@@ -61,7 +61,7 @@ def rich(quick: Config) -> Config:
         training=TrainingConfig(epochs=5, warmup_steps=20, label_smoothing=0.1, log_every_steps=4),
         optimizer=OptimizerConfig(kind="adamw", clip_norm=0.5, ema=0.9),
         validation=ValidationConfig(every_epochs=None, every_steps=7, patience=9),
-        checkpoint=CheckpointConfig(every_epochs=9, keep_best=2),
+        checkpoint=CheckpointConfig(every_epochs=9),
         machine=MachineConfig(precision="mixed_float16"),
     )
 
@@ -88,7 +88,7 @@ def test_ended_at_a_limit_and_resumed_equals_straight_through(
         rich,
         training=replace(rich.training, log_every_steps=6),
         validation=replace(rich.validation, every_epochs=1),
-        checkpoint=CheckpointConfig(every_steps=2, every_minutes=1e-6, keep_best=2),
+        checkpoint=CheckpointConfig(every_steps=2, every_minutes=1e-6),
     )
     limited = replace(config, training=replace(config.training, max_steps=7))
     assert trained(build_trainer, limited, tmp_path / "run").events

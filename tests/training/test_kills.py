@@ -74,7 +74,7 @@ def everything(pairs: Path) -> Config:
         ),
         optimizer=OptimizerConfig(kind="adamw", clip_norm=1.0, ema=0.9),
         validation=ValidationConfig(every_epochs=7, every_steps=25, metric="chrf", patience=1000),
-        checkpoint=CheckpointConfig(every_epochs=9, every_steps=4, keep=2, keep_best=2),
+        checkpoint=CheckpointConfig(every_epochs=9, every_steps=4, keep=2),
     )
     return replace(config, model=replace(config.model, dropout=0.2))
 

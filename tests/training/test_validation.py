@@ -14,7 +14,6 @@ from random_models import SMALL, made_up_words, random_model
 from recorded_events import of
 
 from ptenmt.config import (
-    CheckpointConfig,
     Config,
     DecodingConfig,
     OptimizerConfig,
@@ -25,7 +24,7 @@ from ptenmt.data.batches import encode_pairs
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
 from ptenmt.runs.trained_model import TrainedModel
-from ptenmt.runs.weights import best_weights, read_weights
+from ptenmt.runs.weights import read_info, read_weights
 from ptenmt.tokenizers import load_tokenizers
 from ptenmt.training.conversion import cache_translator
 from ptenmt.training.events import Event, Scores, Warned
@@ -47,7 +46,7 @@ def cached(run: Run) -> Any:
 
 def test_a_training_leaves_its_best_weights_and_their_conversion(copied: TrainedRun):
     run = Run(copied.path)
-    (best,) = best_weights(run.weights_folder)
+    best = read_info(run.weights_folder / "best.safetensors")
     scores = History(run.path).best("bleu")
     assert scores is not None
     figures = scores["validation"]
@@ -80,7 +79,6 @@ def test_moving_averages_are_saved_and_converted(quick: Config, tmp_path: Path):
         optimizer=OptimizerConfig(ema=0.9),
         training=TrainingConfig(epochs=1, warmup_steps=5),
         validation=ValidationConfig(every_epochs=None),
-        checkpoint=CheckpointConfig(keep_best=0),
     )
     run = Run(tmp_path / "run")
     train(config, run.path)

@@ -14,7 +14,7 @@ from ptenmt.errors import RunError
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
 from ptenmt.runs.trained_model import TrainedModel
-from ptenmt.runs.weights import best_weights
+from ptenmt.runs.weights import read_info
 from ptenmt.training.events import CurvePoint, Event, Validated, Warned
 from ptenmt.training.session import train
 
@@ -68,9 +68,9 @@ def test_the_initial_weights_stay_the_best_if_training_harms_them(copied: Traine
     start, after = events_of(harmful, tmp_path / "tuned", Validated, init_from=copied.path)
     assert (start.global_step, start.is_best, after.is_best) == (0, True, False)
     assert start.scores.loss < after.scores.loss
-    (best,) = best_weights(Run(tmp_path / "tuned").weights_folder)
+    best = read_info(Run(tmp_path / "tuned").weights_folder / "best.safetensors")
     assert best.step == 0
-    (origin,) = best_weights(Run(copied.path).weights_folder)
+    origin = read_info(Run(copied.path).weights_folder / "best.safetensors")
     assert best.checksum == origin.checksum
 
 
