@@ -142,7 +142,6 @@ def distil(
     overrides: options.Overrides = None,
     run: options.RunToTrain = None,
     init_from: options.InitFrom = None,
-    keep: Annotated[float, typer.Option(metavar="SHARE")] = 0.9,
     beam_size: Annotated[int, typer.Option(min=1, metavar="N")] = 4,
     fresh: options.Fresh = False,
     device: options.Device = "cpu",
@@ -150,17 +149,15 @@ def distil(
 ) -> None:
     """Train a student on its teacher's translations of the training sources, and compare the two.
 
-    The teacher translates the training pairs of the config. The student is trained on the translations with
-    the best scores, validated and tested on the pairs of the config, and translates by greedy search. At the
-    end, tables compare it with its teacher on the validation pairs. After an interruption, the same command
-    resumes.
+    The teacher translates the training pairs of the config. The student is trained on the translations,
+    validated and tested on the pairs of the config, and translates by greedy search. At the end, tables
+    compare it with its teacher on the validation pairs. After an interruption, the same command resumes.
 
     Example: ptenmt distil --teacher good --config student.yaml
 
     Example: ptenmt distil --teacher good --config student.yaml --init-from good
 
     Args:
-        keep: The share of each file's pairs to train on, those with the best scores.
         beam_size: Beam width of the teacher.
     """
     settings = load_config(config, overrides or [])
@@ -176,7 +173,6 @@ def distil(
                 teacher,
                 settings,
                 name,
-                keep=keep,
                 beam_size=beam_size,
                 init_from=init_from,
                 fresh=fresh,

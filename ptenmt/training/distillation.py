@@ -1,43 +1,31 @@
 """Sequence-level distillation (Kim and Rush 2016): a student learns from its teacher's translations.
 
-``distil`` translates the training sources, drops the translations with the worst scores, and trains the
-student on the rest. Translations and pairs are cached by all that they depend on; each step is resumed where
-it was interrupted.
+``distil`` translates the training sources, and trains the student on the translations. They are cached by all
+that they depend on; each step is resumed where it was interrupted.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import chain, compress, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from ptenmt.atomic_files import (
-    folder_written_whole,
-    json_checksum,
-    make_folder,
-    output_errors,
-    remove_unfinished,
-    written_whole,
-)
+from ptenmt.atomic_files import json_checksum, make_folder, written_whole
 from ptenmt.config import Config, CorpusFile, DataConfig
 from ptenmt.config.schema import NO_SAMPLING, require
 from ptenmt.data.corpora import fetch_corpora
 from ptenmt.data.corpus import Corpus, fetch_sources, load_corpus
-from ptenmt.data.readers import SentencePair, read_lines, tsv_line
+from ptenmt.data.readers import tsv_line
 from ptenmt.data.store import corpus_cache, fingerprint
 from ptenmt.data.text import TextPreparation, lowers_typed, preparation_differences, spacing
-from ptenmt.errors import DataError, OnDownload, OnProgress, RunError
+from ptenmt.errors import OnDownload, OnProgress, RunError
 from ptenmt.runs import Run, run_path
 from ptenmt.runs.trained_model import TrainedModel
-from ptenmt.tokenizers import END, START
 from ptenmt.training.events import Event, Warned
 from ptenmt.training.preparation import is_resumable, load_warm_start
 from ptenmt.training.session import TrainingResult, train
 from ptenmt.translation import Translator
-from ptenmt.translation.engine import mean_log_probability
-from ptenmt.translation.resumable_output import locked, write_buffers
+from ptenmt.translation.resumable_output import write_buffers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +43,6 @@ def distil(
     config: Config,
     run: str | Path = "student",
     *,
-    keep: float = 0.9,
     beam_size: int = 4,
     init_from: str | Path | None = None,
     fresh: bool = False,
@@ -71,7 +58,6 @@ def distil(
         teacher: The other run, a path or a name below ``checkpoints/``.
         config: The student's options. Its ``data`` names the sources, and what to validate and test on.
         run: The student; for this, ``init_from``, ``fresh``, ``on_event`` and ``on_download`` see ``train``.
-        keep: The share of each file's pairs to train on, those with the best scores.
         beam_size: Of the teacher.
         device: What the teacher computes on: ``cpu``, ``cuda`` or ``auto``.
         threads: How many batches it translates in parallel; by default one per core.
@@ -83,7 +69,8 @@ def distil(
         ConfigError: The options contradict each other.
         PtenmtError: As for ``train``.
     """
-    _check_options(config, keep)
+    require(config.task == "translation", f"task={config.task} has no translations to learn from")
+    require(config.data.hold_out, "data.hold_out=false leaves no pairs to measure a student on")
 
     def warn(message: str) -> None:
         on_event(Warned(message=message))
@@ -107,11 +94,10 @@ def distil(
         "engine": translator.engine.identity,
         "decoding": asdict(decoding),
         "pairs": corpus.train.fingerprint,
+        "reverse": config.data.reverse,
+        "held out": held_out,
     }
-    cache = corpus_cache(config.data.cache_dir).folder
-    translations = cache / f"translated-{json_checksum(facts)[:16]}.tsv.gz"
-    facts |= {"keep": keep, "reverse": config.data.reverse, "held out": held_out}
-    folder = cache / f"distilled-{json_checksum(facts)[:16]}"
+    folder = corpus_cache(config.data.cache_dir).folder / f"distilled-{json_checksum(facts)[:16]}"
     data = distilled_data(config.data, folder, corpus.train.sizes)
     greedy = replace(config.decoding, beam_size=1, **NO_SAMPLING)
     student = replace(config, data=data, decoding=greedy)
@@ -119,34 +105,23 @@ def distil(
         init_from = None
     elif init_from is not None:
         _ = load_warm_start(init_from, student, own, lambda _message: None).weights  # errors come early
-    if not folder.exists():
-        make_folder(cache)
-        with locked(folder):
-            remove_unfinished(cache, folder.name)
-            write_translations(translator, corpus, translations, on_progress)
-            write_distilled(config.data, corpus, translations, folder, keep)
+    write_distilled(translator, config.data, corpus, folder, on_progress)
     on_progress("reading", 1, 1)
     training = train(
         student,
         run,
         fresh=fresh,
         init_from=init_from,
-        facts=_origin(config.data, trained.run, keep),
+        facts=_origin(config.data, trained.run),
         on_event=on_event,
         on_download=on_download,
     )
     return Distillation(training=training, folder=folder, teacher=trained.run)
 
 
-def _check_options(config: Config, keep: float) -> None:
-    require(config.task == "translation", f"task={config.task} has no translations to learn from")
-    require(config.data.hold_out, "data.hold_out=false leaves no pairs to measure a student on")
-    require(0 < keep <= 1, f"keep={keep} must be above 0 and at most 1")
-
-
-def _origin(data: DataConfig, teacher: Run, keep: float) -> dict[str, Any]:
+def _origin(data: DataConfig, teacher: Run) -> dict[str, Any]:
     """Facts of the student: its teacher, and the public corpora that it or the teacher learned from."""
-    facts: dict[str, Any] = {"distilled_from": {"teachers": [str(teacher.path.absolute())], "keep": keep}}
+    facts: dict[str, Any] = {"distilled_from": {"teachers": [str(teacher.path.absolute())]}}
     known = chain(fetch_corpora(data), teacher.record().corpora)
     if corpora := {corpus["name"]: corpus for corpus in known}:
         facts["corpora"] = [*corpora.values()]
@@ -168,69 +143,39 @@ def _load_teacher(
     return trained
 
 
-def write_translations(translator: Translator, corpus: Corpus, file: Path, on_progress: OnProgress) -> None:
-    """Write the translation of each training source and its score, a line each, unless they are there.
+def write_distilled(
+    translator: Translator, data: DataConfig, corpus: Corpus, folder: Path, on_progress: OnProgress
+) -> None:
+    """Write the distilled pairs, and the held-out pairs, as the config reads files, unless they are there.
 
-    The score is the mean log-probability of the tokens; it is -inf for a translation that is truncated or
-    without words.
+    A translation that is truncated or without words gives no pair.
     """
-    penalty = translator.config.decoding.length_penalty
-
-    def translated(sources: list[str]) -> str:
-        lines = []
-        found = {row: each for part in translator.translate_prepared(sources) for row, each in part.items()}
-        for row in range(len(sources)):
-            translation = found[row]
-            is_usable = translation.is_complete and not set(translation.ids) <= {START, END}
-            score = mean_log_probability(translation.ids, translation.score, penalty)
-            lines.append(tsv_line(translation.raw, f"{score:.4f}" if is_usable else "-inf"))
-        return "".join(lines)
-
-    write_buffers(
-        file,
-        (source for source, _ in corpus.train),
-        translated,
-        lambda num_done: on_progress("translating", num_done, len(corpus.train)),
-    )
-
-
-def write_distilled(data: DataConfig, corpus: Corpus, translations: Path, folder: Path, keep: float) -> None:
-    """Write the distilled pairs, with their scores, and the held-out pairs, as the config reads files."""
     preparation = TextPreparation(data)
 
-    def columns(pair: SentencePair) -> SentencePair:
+    def line(source: str, target: str) -> str:
         """The texts that the config prepares into these, in the direction of its files."""
-        source, target = pair
         if spacing(data) == "moses":
-            source, target = map(preparation.detokenize, pair, data.languages)
-        return (target, source) if data.reverse else (source, target)
+            source, target = map(preparation.detokenize, (source, target), data.languages)
+        return tsv_line(target, source) if data.reverse else tsv_line(source, target)
 
-    scores = (float(line.rpartition("\t")[2]) for line in read_lines(translations))
-    pairs = zip(corpus.train, read_lines(translations), strict=True)
-    with output_errors(f"write {folder}"), folder_written_whole(folder) as new:
-        for number, size in enumerate(corpus.train.sizes):
-            kept = is_kept(np.array([*islice(scores, size)]), keep)
-            if size and not kept.any():
-                name = data.train[number].label if data.train else "the training file"
-                raise DataError(f"no translation of {name} is complete", "leave it out of data.train")
-            with written_whole(new / f"train-{number}.tsv.gz") as stream:
-                for (source, _), line in compress(islice(pairs, size), kept):
-                    target, _, score = line.rpartition("\t")
-                    stream.write(tsv_line(*columns((source, target)), score))
-        for split, held_out in (("validation", corpus.validation), ("test", corpus.test)):
-            with written_whole(new / f"{split}.tsv.gz") as stream:
-                stream.writelines(tsv_line(*columns(pair)) for pair in held_out)
+    def distilled(sources: list[str]) -> str:
+        found = {row: each for part in translator.translate_prepared(sources) for row, each in part.items()}
+        pairs = ((source, found[row]) for row, source in enumerate(sources))
+        return "".join(line(source, each.raw) for source, each in pairs if each.is_complete and each.raw)
 
+    make_folder(folder)
+    first = 0
+    for number, size in enumerate(corpus.train.sizes):
+        sources = (corpus.train[row][0] for row in range(first, first + size))
 
-def is_kept(scores: np.ndarray, keep: float) -> np.ndarray:
-    """Whether each score is among the best share of those that are not -inf; bool [pairs].
+        def show(num_done: int, first: int = first) -> None:
+            on_progress("translating", first + num_done, len(corpus.train))
 
-    Of equal scores the first are kept.
-    """
-    num_kept = int(np.ceil(keep * np.isfinite(scores).sum()))
-    kept = np.zeros(len(scores), bool)
-    kept[np.argsort(-scores, kind="stable")[:num_kept]] = True
-    return kept
+        write_buffers(folder / f"train-{number}.tsv.gz", sources, distilled, show)
+        first += size
+    for split, held_out in (("validation", corpus.validation), ("test", corpus.test)):
+        with written_whole(folder / f"{split}.tsv.gz") as stream:
+            stream.writelines(line(*pair) for pair in held_out)
 
 
 def distilled_data(data: DataConfig, folder: Path, sizes: Sequence[int]) -> DataConfig:

@@ -16,7 +16,7 @@ STUDENT = [*SAME_SIZE, "--set", "model.d_model=8"]
 
 @pytest.mark.usefixtures("_uncompiled")
 def test_a_student_is_trained_and_compared_with_its_teacher(ptenmt, copied_run: Path) -> None:
-    answer = ptenmt("distil", "--teacher", "tiny", *STUDENT, "--keep", "0.9", "--threads", "1")
+    answer = ptenmt("distil", "--teacher", "tiny", *STUDENT, "--threads", "1")
     assert [line.split() for line in answer.lines[:2]] == [["runs"], ["student", "tiny"]]
     parameters = [line.split()[1:] for line in answer.lines if line.startswith("parameters")][0]
     assert int(parameters[0].replace(",", "")) < int(parameters[1].replace(",", ""))
@@ -25,7 +25,7 @@ def test_a_student_is_trained_and_compared_with_its_teacher(ptenmt, copied_run: 
     assert (copied_run / "checkpoints" / "student" / "weights" / "best.safetensors").exists()
     assert "BLEU" in ptenmt("evaluate", "--run", "student", "--split", "validation").stdout
 
-    again = ptenmt("distil", "--teacher", "tiny", *STUDENT, "--keep", "0.9")
+    again = ptenmt("distil", "--teacher", "tiny", *STUDENT)
     assert "nothing left to do" in again.stderr
     other = ["distil", "--teacher", "tiny", *STUDENT, "--set", "model.d_model=16"]
     assert "start over with --fresh" in ptenmt(*other, code=1).stderr

@@ -1,12 +1,12 @@
 """``distil``: which translations a student learns from, and that nothing is done twice."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 from copy_task import TrainedRun, copy_config, write_pairs
 
@@ -20,24 +20,15 @@ from ptenmt.config import (
 )
 from ptenmt.data.corpus import load_corpus
 from ptenmt.data.readers import read_pairs
-from ptenmt.errors import DataError, PtenmtError
+from ptenmt.errors import PtenmtError
 from ptenmt.evaluation.comparison import compare
 from ptenmt.runs import Run
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.training import distillation
-from ptenmt.training.distillation import distil, distilled_data, is_kept, write_distilled
+from ptenmt.training.distillation import distil, distilled_data, write_distilled
 from ptenmt.training.events import CorpusReady
 from ptenmt.training.session import train
 from ptenmt.translation import Translator, resumable_output
-
-
-def test_the_worst_are_dropped() -> None:
-    scores = np.array([-1.0, -3.0, -np.inf, -2.0, -2.0])
-    assert is_kept(scores, 1).tolist() == [True, True, False, True, True]
-    assert is_kept(scores, 0.75).tolist() == [True, False, False, True, True]
-    assert is_kept(scores, 0.5).tolist() == [True, False, False, True, False]
-    assert is_kept(scores, 0.01).tolist() == [True, False, False, False, False]
-
 
 SENTENCES = [
     ("Não o vi; não é ele?", "I didn't see it; isn't it him?"),
@@ -80,39 +71,22 @@ def test_references_as_translations_give_the_same_corpus(tmp_path: Path, options
     )
     untagged = replace(data, train=tuple(replace(file, tag=None) for file in data.train))
     corpus, tagged = load_corpus(untagged, 1), load_corpus(data, 1)
-    translations = tmp_path / "translated.tsv"
-    translations.write_text("".join(f"{target}\t-0.5\n" for _, target in corpus.train), encoding="utf-8")
-    write_distilled(untagged, corpus, translations, tmp_path / "distilled", keep=1)
+    references = dict(corpus.train)
+
+    def translate_prepared(sources: list[str]) -> Iterator[dict[int, Any]]:
+        yield {
+            row: SimpleNamespace(raw=references[source], is_complete=True)
+            for row, source in enumerate(sources)
+        }
+
+    translator: Any = SimpleNamespace(translate_prepared=translate_prepared)
+    write_distilled(translator, untagged, corpus, tmp_path / "distilled", lambda *_: None)
 
     again = load_corpus(distilled_data(data, tmp_path / "distilled", corpus.train.sizes), 1)
     assert list(again.train) == list(tagged.train)
     assert again.train.sizes == tagged.train.sizes
     assert (again.validation, again.test) == (tagged.validation, tagged.test)
     assert len(again.train) > 100
-
-
-def test_the_best_of_each_file_are_kept(tmp_path: Path) -> None:
-    """All translations of the second file are worse than those of the first."""
-    for name, num in (("good", 20), ("bad", 3)):
-        write_pairs(tmp_path / f"{name}.tsv", num, seed=num)
-    train = tuple(CorpusFile(path=str(tmp_path / f"{name}.tsv")) for name in ("good", "bad"))
-    held_out = (CorpusFile(path=str(write_pairs(tmp_path / "held.tsv", 3, seed=1))),)
-    data = DataConfig(train=train, validation=held_out, test=held_out, cache_dir=str(tmp_path / "cache"))
-    corpus = load_corpus(data, 1)
-    scores = [-0.1 * (row + 1) for row in range(len(corpus.train))]
-
-    def written(scores: list[float], folder: str) -> list[int]:
-        translations = tmp_path / "translated.tsv"
-        translations.write_text("".join(f"x\t{score}\n" for score in scores))
-        write_distilled(data, corpus, translations, tmp_path / folder, keep=0.5)
-        again = distilled_data(data, tmp_path / folder, corpus.train.sizes)
-        return [len(list(read_pairs(file))) for file in again.train]
-
-    good, bad = corpus.train.sizes
-    assert written([*scores], "distilled") == [-(-good // 2), -(-bad // 2)]
-    with pytest.raises(DataError, match="no translation of bad is complete"):
-        written([*scores[:good], *[-np.inf] * bad], "other")
-    assert not (tmp_path / "other").exists()
 
 
 @pytest.fixture
@@ -135,18 +109,13 @@ def test_a_student_learns_its_teachers_translations_and_is_measured(
     copied: TrainedRun, student: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     events: list[Any] = []
-    done = distil(copied.path, student, tmp_path / "student", keep=0.8, on_event=events.append)
+    done = distil(copied.path, student, tmp_path / "student", on_event=events.append)
     corpus = load_corpus(student.data, student.seed)
     translator = Translator.from_trained_model(TrainedModel.load(copied.path))
     sources = [source for source, _ in corpus.train]
     found = {row: each for part in translator.translate_prepared(sources) for row, each in part.items()}
-    translated = {sources[row]: each for row, each in found.items() if each.is_complete and each.raw}
-    pairs = distilled_pairs(done.folder)
-    assert len(pairs) == int(np.ceil(0.8 * len(translated)))
-    assert all(translated[source].raw == target for source, target in pairs)
-    lowest = min(translated[source].score for source, _ in pairs)
-    dropped = translated.keys() - {source for source, _ in pairs}
-    assert all(translated[source].score <= lowest + 1e-4 for source in dropped)
+    complete = [found[row] for row in range(len(sources)) if found[row].is_complete]
+    assert distilled_pairs(done.folder) == [(each.source, each.raw) for each in complete if each.raw]
 
     (ready,) = (event for event in events if isinstance(event, CorpusReady))
     assert ready.validation == len(corpus.validation) == 20
@@ -161,10 +130,9 @@ def test_a_student_learns_its_teachers_translations_and_is_measured(
 
     monkeypatch.setattr(Translator, "translate_prepared", lambda *_: pytest.fail("translated twice"))
     monkeypatch.setattr(distillation, "train", lambda *_arguments, **_options: 1 / 0)
-    for keep, num_folders in ((0.8, 1), (0.5, 2)):  # other pairs are chosen of the same translations
-        with pytest.raises(ZeroDivisionError):
-            distil(copied.path, student, tmp_path / "other", keep=keep)
-        assert len(list((tmp_path / "cache").glob("distilled-*"))) == num_folders
+    with pytest.raises(ZeroDivisionError):
+        distil(copied.path, student, tmp_path / "other")
+    assert [*(tmp_path / "cache").glob("distilled-*")] == [done.folder]
 
 
 def test_an_interrupted_translation_resumes_with_the_same_pairs(
@@ -217,8 +185,6 @@ def test_what_cannot_be_distilled_is_refused_before_anything_is_translated(
     assert error(data=replace(data, reverse=True)) == f"{unfit} direction pt→en, not en→pt"
     assert error(data=replace(data, lowercase=True)) == f"{unfit} lowercase False, not True"
     assert "data.hold_out=false" in error(data=replace(data, hold_out=False))
-    assert "keep=0 must be above 0" in error(keep=0)
-    assert "keep=1.1 must be above 0 and at most 1" in error(keep=1.1)
     assert "decoding.beam_size=0 must be 1 or more" in error(beam_size=0)
     train(copy_config(write_pairs(tmp_path / "other.tsv", 60), training=TrainingConfig(epochs=1)), run)
     monkeypatch.setattr(Translator, "translate_prepared", lambda *_arguments: pytest.fail("translated"))
