@@ -23,7 +23,7 @@ SECONDS_TO_MEET = 300.0
 SECONDS_TO_ANSWER = 20.0
 """Timeout after which an unreachable worker counts as lost."""
 _POLL_SECONDS = 0.5
-_WATCH_SECONDS = 2.0
+_CONNECT_SECONDS = 2.0
 _EXAMPLE = (
     '{"cluster": {"worker": ["host1:2222", "host2:2222"]}, "task": {"type": "worker", "index": 0}}; '
     "see docs/scaling.md"
@@ -51,7 +51,7 @@ class Cluster:
         """Whether a worker's process answers a connection, as ``meet`` and TensorFlow's server both do."""
         host, _, port = self.addresses[index].rpartition(":")
         try:
-            with socket.create_connection((host.strip("[]"), int(port)), timeout=_WATCH_SECONDS) as line:
+            with socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS) as line:
                 return bool(line.recv(1))
         except OSError:
             return False
@@ -180,51 +180,14 @@ def _strategy(name: str) -> tf.distribute.Strategy:
     return tf.distribute.get_strategy()
 
 
-class Watch:
-    """Probes the other workers in a thread, and ends this process if one is lost.
-
-    A call into TensorFlow that waits for a dead worker may never return and cannot be interrupted.
-    """
-
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-        self._done = threading.Event()
-        threading.Thread(target=self._watch, daemon=True).start()
-
-    def end(self) -> None:
-        """Stop watching: from now on, others may end."""
-        self._done.set()
-
-    def lost(self, seconds: float = SECONDS_TO_ANSWER) -> list[int]:
-        """The workers that do not answer; wait up to ``seconds`` for the first."""
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            if lost := [index for index in self._cluster.others if not self._cluster.is_alive(index)]:
-                return lost
-            time.sleep(_POLL_SECONDS)
-        return []
-
-    def _watch(self) -> None:
-        seen = dict.fromkeys(self._cluster.others, time.monotonic())
-        while not self._done.wait(_WATCH_SECONDS):
-            for index in self._cluster.others:
-                if self._cluster.is_alive(index):
-                    seen[index] = time.monotonic()
-            lost = [index for index, when in seen.items() if time.monotonic() - when > SECONDS_TO_ANSWER]
-            if lost and not self._done.is_set():
-                error = lost_workers_error(self._cluster, lost)
-                with contextlib.suppress(OSError):
-                    os.write(2, f"\nerror: {error.message}\n{error.hint}\n".encode())
-                os._exit(1)
-
-
-def lost_workers_error(cluster: Cluster, lost: Sequence[int]) -> TrainingError:
-    """The error to raise when workers are lost."""
-    names = ", ".join(map(cluster.name, lost))
-    return TrainingError(
-        f"{names} {'is' if len(lost) == 1 else 'are'} lost",
-        "see its own output for the reason; start all workers again: they resume from the last checkpoint",
-    )
+def _lost(cluster: Cluster) -> list[str]:
+    """The names of the workers that do not answer; wait some seconds for the first."""
+    deadline = time.monotonic() + SECONDS_TO_ANSWER
+    while time.monotonic() < deadline:
+        if lost := [cluster.name(index) for index in cluster.others if not cluster.is_alive(index)]:
+            return lost
+        time.sleep(_POLL_SECONDS)
+    return []
 
 
 def differing(values: Sequence[dict[str, Any]]) -> list[str]:
@@ -246,7 +209,6 @@ class Workers:
         self.count = 1 if cluster is None else len(cluster.addresses)
         self.index = 0 if cluster is None else cluster.index
         self._cluster = cluster
-        self._watch = None if cluster is None else Watch(cluster)
         self._total = tf.function(self._add_up, [tf.TensorSpec([None], tf.int32)], autograph=False)
 
     @property
@@ -284,13 +246,13 @@ class Workers:
             with contextlib.suppress(tf.errors.OpError):  # or before all have received that
                 self.gather(None)
         except tf.errors.OpError as error:
-            lost = [] if self._watch is None else self._watch.lost()
-            if self._cluster is None or not lost:
+            if self._cluster is None or not (lost := _lost(self._cluster)):
                 raise
-            raise lost_workers_error(self._cluster, lost) from error
-        finally:
-            if self._watch is not None:
-                self._watch.end()
+            raise TrainingError(
+                f"{', '.join(lost)} {'is' if len(lost) == 1 else 'are'} lost",
+                "see its own output for the reason; start all workers again: they resume from the last "
+                "checkpoint",
+            ) from error
 
     def _add_up(self, mine: Any) -> Any:
         """Sum over the workers; the first replica of each worker contributes its value."""

@@ -172,19 +172,6 @@ def test_workers_that_are_stopped_and_killed_end_as_those_that_were_not(config: 
 
 @unix
 @pytest.mark.slow
-def test_a_stalled_worker_is_abandoned(config: Config, tmp_path: Path):
-    """As if its machine had lost power: TensorFlow does not notice the dead connection."""
-    (tmp_path / "config.yaml").write_text(dump_config(long(config)))
-    run = Run(tmp_path / "run")
-    with working(tmp_path, [run.path] * 2) as workers:
-        workers.wait_for_step(run, 20)
-        workers.processes[1].send_signal(signal.SIGSTOP)
-        assert workers.processes[0].wait(300) == 1
-        assert "worker 1 (127.0.0.1:" in workers.log(0)
-
-
-@unix
-@pytest.mark.slow
 def test_workers_that_are_to_learn_different_things_are_refused(config: Config, tmp_path: Path):
     """Another model would have other variables, whose beginnings could not be shared."""
     (tmp_path / "config.yaml").write_text(dump_config(config))
