@@ -7,7 +7,6 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from operator import contains
 from pathlib import Path
 from typing import Self
 
@@ -16,8 +15,6 @@ from ptenmt.errors import DataError
 from ptenmt.tokenizers.words import word_pattern
 
 _HINT = "every line holds a term and its translation, separated by a tab"
-_PLURALS = (("", "s"), ("", "es"), ("y", "ies"))
-"""Endings of singular and plural of many languages; other forms are terms of their own."""
 _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)+")
 """A number of several words, such as 42,5 or 10:30, which no term cuts."""
 
@@ -25,19 +22,18 @@ _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)+")
 class Glossary:
     """Terms of the source language with their translations.
 
-    A term is found in any case and in the plural, never inside another word or a number. Its translation is
+    A term is found in any case, never inside another word or a number. Its translation is
     given as it is written here, or, if it is all lower case, with the capitals of a text in capitals, of a
     text in Title Case or of the first word; if both are equal, the term is not translated.
     """
 
     def __init__(self, terms: Mapping[str, str]) -> None:
         self.terms = dict(terms)
-        self._by_first_word: dict[str, list[tuple[list[set[str]], str]]] = defaultdict(list)
+        self._by_first_word: dict[str, list[tuple[list[str], str]]] = defaultdict(list)
         by_length = sorted(terms.items(), key=lambda pair: (-len(_words(pair[0])), not pair[0].islower()))
         for term, translation in by_length:
-            forms = list(map(_forms_of, _words(term)))
-            for form in forms[0] if forms else ():
-                self._by_first_word[form].append((forms, translation))
+            if words := _words(term):
+                self._by_first_word[words[0]].append((words, translation))
 
     @classmethod
     def read(cls, file: Path) -> Self:
@@ -89,11 +85,11 @@ class Glossary:
         numbers = [number.span() for number in _NUMBER.finditer(sentence)]
         end = 0
         for place, word in enumerate(folded):
-            for forms, translation in self._by_first_word.get(word, ()) if place >= end else ():
-                if len(forms) <= len(words) - place and all(map(contains, forms, folded[place:])):
-                    begin, stop = words[place].start(), words[place + len(forms) - 1].end()
+            for term, translation in self._by_first_word.get(word, ()) if place >= end else ():
+                if folded[place : place + len(term)] == term:
+                    begin, stop = words[place].start(), words[place + len(term) - 1].end()
                     if not any(first < begin < last or first < stop < last for first, last in numbers):
-                        end = place + len(forms)
+                        end = place + len(term)
                         yield (begin, stop), translation
                     break
 
@@ -109,10 +105,3 @@ def _words(term: str) -> list[str]:
 
 def _folded(word: str) -> str:
     return unicodedata.normalize("NFC", word).casefold()
-
-
-def _forms_of(word: str) -> set[str]:
-    """A word in the singular and in what may be its plural; a sign has none."""
-    if not word[-1].isalpha():
-        return {word}
-    return {word} | {word.removesuffix(end) + plural for end, plural in _PLURALS if word.endswith(end)}

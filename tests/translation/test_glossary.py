@@ -27,24 +27,17 @@ def found(terms: dict[str, str], sentence: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("term", "sentence", "expected"),
     [
-        ("casa", "Uma casa, duas Casas, a CASA.", ["casa", "Casas", "CASA"]),
-        ("casa", "O casaco casará; casa-mãe, descasa, casas-de-banho.", []),
+        ("casa", "Uma casa, a Casa, a CASA.", ["casa", "Casa", "CASA"]),
+        ("casa", "O casaco casará; casa-mãe, descasa, duas casas.", []),
         ("chuva", "Um guarda-chuva e a chuva.", ["chuva"]),
-        ("gato preto", "O gato preto e os gatos pretos, gato. Preto", ["gato preto", "gatos pretos"]),
-        ("flor", "flores", ["flores"]),
+        ("gato preto", "O gato preto e os gatos pretos, gato. Preto", ["gato preto"]),
         ("42", "42, 42,5 e 1.42 (42) às 10:42.", ["42", "42"]),
         ("C++", "Em C++ e C.", ["C++"]),
-        ("city", "cities", ["cities"]),
         ("cão", "Um ca\u0303o.", ["ca\u0303o"]),
         ("ca\u0303o", "Um cão.", ["cão"]),
-        (
-            " ".join(["casa"] * 30),
-            "casas " * 29 + "casa",
-            ["casas " * 29 + "casa"],
-        ),  # not exponential
     ],
 )
-def test_a_term_is_found_in_any_case_and_in_the_plural(term: str, sentence: str, expected: list[str]) -> None:
+def test_a_term_is_found_in_any_case(term: str, sentence: str, expected: list[str]) -> None:
     assert found({term: "x"}, sentence) == [(text, "x") for text in expected]
 
 
@@ -58,7 +51,7 @@ def test_a_file_has_two_columns(tmp_path: Path) -> None:
     file = tmp_path / "terms.tsv"
     file.write_text("casa\thouse\n\nPorto \t Porto\r\n", encoding="utf-8")
     glossary = Glossary.read(file)
-    assert dict(glossary.find("Casas")) == {(0, 5): "house"}
+    assert dict(glossary.find("Casa")) == {(0, 4): "house"}
     assert dict(glossary.find("o porto")) == {(2, 7): "Porto"}
     assert glossary.checksum == Glossary({"Porto": "Porto", "casa": "house"}).checksum
     assert glossary.checksum != Glossary({"casa": "home"}).checksum
@@ -123,7 +116,7 @@ def test_the_translation_of_a_term_stands_where_the_alignment_says() -> None:
 
 
 def test_a_term_that_is_there_is_only_written_as_it_should_be() -> None:
-    texts = ["O gato vê o cão.", "O gato vê os gatos."]
+    texts = ["O gato vê o cão.", "O gato vê o gato."]
     one, two = translations({"gato": "Cat"}, texts, lambda _: ["The cat sees the dog."])
     assert one == "The Cat sees the dog."
     assert two.count("Cat") == 2
