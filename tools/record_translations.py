@@ -132,10 +132,7 @@ class Recorder:
         done = subprocess.run(
             [*command, *options], capture_output=True, text=True, check=False, cwd=REPOSITORY
         )
-        written = done.stdout
-        if "--json" in options:
-            written = "".join(without_times(line) for line in written.splitlines())
-        (self.folder / f"{name}.out").write_text(written + done.stderr, encoding="utf-8")
+        (self.folder / f"{name}.out").write_text(done.stdout + done.stderr, encoding="utf-8")
         print(f"{name}: {len(lines):,} lines in {time.monotonic() - began:.0f} s", flush=True)
 
     def ask(self, name: str, route: str, bodies: Sequence[dict[str, object]]) -> None:
@@ -178,13 +175,6 @@ class Recorder:
         with urllib.request.urlopen(f"{self.server}{path}", timeout=60) as answer:
             (self.folder / f"{name}.out").write_bytes(answer.read())
         print(name, flush=True)
-
-
-def without_times(line: str) -> str:
-    """A line of JSON without the milliseconds."""
-    facts = json.loads(line)
-    facts.pop("milliseconds")
-    return json.dumps(facts, ensure_ascii=False) + "\n"
 
 
 def main() -> None:

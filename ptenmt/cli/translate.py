@@ -14,7 +14,7 @@ Args:
         joined in order, are that of the whole. A part is a multiple of 2,048 lines, fewer if long.
     raw: Keep the spacing of the training corpus: 'well .' instead of 'well.'
     as_json: Write a JSON object for each text: source, translation, raw, score, tokens, alternatives,
-        milliseconds, is_complete, is_retried, is_split, detected, unknown, sentences.
+        is_complete, is_retried, is_split, detected, unknown, sentences.
 """
 
 import os

@@ -66,7 +66,6 @@ def json_facts(translation: Translation) -> dict[str, Any]:
             {**ranked(alternative), "is_complete": alternative.is_complete}
             for alternative in translation.alternatives
         ],
-        "milliseconds": round(translation.milliseconds, 3),
         **{name: getattr(translation, name) for name in _SHOWN_IN_JSON},
         "sentences": [{"translation": sentence.text} for sentence in translation.sentences],
     }

@@ -151,11 +151,6 @@ class TrainingInputs:
     def _check_schedule(self, steps_per_epoch: EpochSteps) -> None:
         """Warn of a learning rate that never reaches its peak, or that a changed length changes."""
         options = self.config.training
-        if steps_per_epoch.stages[-1][0] >= options.epochs:
-            self.warn(
-                f"the last stage of the training begins with epoch {steps_per_epoch.stages[-1][0] + 1}, but "
-                f"training.epochs={options.epochs} ends before it"
-            )
         before = self.run.config() if self.is_resumed else self.config
         steps, steps_before = (num_total_steps(config, steps_per_epoch) for config in (self.config, before))
         follows_end = options.schedule == "cosine" or options.warmup_fraction is not None

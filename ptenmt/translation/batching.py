@@ -27,8 +27,6 @@ class Buffer:
     """The error that ended the stream after these texts, if any."""
     ends_in_pause: bool = False
     """Whether the stream had no more texts at that moment."""
-    milliseconds: dict[int, float] = field(default_factory=lambda: defaultdict(float))
-    """The time spent on each text so far, by its index."""
     num_waiting: Counter[int] = field(default_factory=Counter)
     """How many sentences of each text wait for their hypotheses."""
     searched: dict[tuple[int, int], "SearchedSentence"] = field(default_factory=dict)
@@ -144,9 +142,8 @@ class BatchQueue:
         self._engine_for, self._options, self._model = engine_for, options, model
         self._with_attention, self._with_scores = with_attention, with_scores
         self._review, self._on_progress = review, on_progress
-        self._pending: deque[tuple[Buffer, list[SearchedSentence], PendingHypotheses, float]] = deque()
+        self._pending: deque[tuple[Buffer, list[SearchedSentence], PendingHypotheses]] = deque()
         self._again: dict[Buffer, list[SearchedSentence]] = defaultdict(list)
-        self._last = 0.0
 
     def translate(self, buffers: Iterable[Buffer]) -> Iterator[tuple[Buffer, list[int]]]:
         """Search for the translations of buffers.
@@ -192,9 +189,8 @@ class BatchQueue:
                 num_tokens = len(similar[0].sentence.ids)
                 size = max(1, min(self._engine.batch_sentences, self._engine.batch_tokens // num_tokens))
                 batch, similar = similar[:size], similar[size:]
-                started = time.perf_counter()
                 pending = self._engine.submit(self._request(batch, options, longest))
-                self._pending.append((buffer, batch, pending, started))
+                self._pending.append((buffer, batch, pending))
                 yield
 
     def _finished(self, *, wait_for_all: bool = False) -> Iterator[tuple[Buffer, list[int]]]:
@@ -203,14 +199,9 @@ class BatchQueue:
         Yields each batch's buffer and the indices of the texts that it completes.
         """
         while len(self._pending) > (0 if wait_for_all else self._engine.max_pending_batches):
-            buffer, batch, wait, started = self._pending.popleft()
-            hypotheses = wait()
-            started, self._last = max(started, self._last), time.perf_counter()
-            for searched in batch:
-                buffer.milliseconds[searched.row] += 1000 * (self._last - started) / len(batch)
-            reviewed = self._review(
-                [replace(searched, hypotheses=own) for searched, own in zip(batch, hypotheses, strict=True)]
-            )
+            buffer, batch, wait = self._pending.popleft()
+            found = zip(batch, wait(), strict=True)
+            reviewed = self._review([replace(searched, hypotheses=own) for searched, own in found])
             done = [searched for searched in reviewed if searched.hypotheses]
             for searched in done:
                 buffer.searched[searched.row, searched.number] = searched

@@ -59,8 +59,6 @@ class Translation:
     unknown: list[str] = field(default_factory=list)
     """The words of the text outside the vocabulary of a model of whole words; of a sub-word model, those with
     characters that its tokenizer lacks, which stay as they are."""
-    milliseconds: float = field(default=0.0, compare=False)
-    """The text's share of the time its batches took."""
 
 
 Ranked = list[tuple[Sentence, Hypothesis]]

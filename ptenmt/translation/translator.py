@@ -313,7 +313,6 @@ class Translator:
             is_split=text.is_split,
             detected=text.detected,
             unknown=list(dict.fromkeys(unknown)),
-            milliseconds=buffer.milliseconds[row],
         )
 
     def best(self, sources: Sequence[Sequence[int]]) -> list[list[int]]:
