@@ -7,6 +7,7 @@ from pathlib import Path
 import ctranslate2
 import pytest
 import sentencepiece
+from test_huggingface import by_transformers
 from test_web_engine import in_node
 
 from ptenmt import export_model
@@ -39,9 +40,13 @@ def sentences(starter: Translator) -> list[str]:
     return [source for source, ids in zip(sources, encoded, strict=True) if UNK not in ids]
 
 
-def own(starter: Translator, sentences: list[str], beam_size: int) -> list[str]:
+def own(starter: Translator, sentences: list[str], beam_size: int, max_length: int | None = 128) -> list[str]:
     plain = replace(
-        starter.config.decoding, safeguards=False, split_sentences=False, beam_size=beam_size, max_length=128
+        starter.config.decoding,
+        safeguards=False,
+        split_sentences=False,
+        beam_size=beam_size,
+        max_length=max_length,
     )
     # One by one: in a batch with others, float sums may differ in the last digit, and words with them.
     return [starter.translate(sentence, plain)[0].text for sentence in sentences]
@@ -83,3 +88,14 @@ def test_the_page_in_one_file(starter: Translator, sentences: list[str]) -> None
     expected = own(starter, sources, 1)
     same = sum(one == other for one, other in zip(found, expected, strict=True))
     assert same >= 0.8 * len(sources), "integer sums on one side, float sums of 8-bit weights on the other"
+
+
+@pytest.mark.slow
+def test_hugging_faces(
+    starter: Translator, sentences: list[str], tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    folder = export_model("starter", format="huggingface", output=tmp_path / "new").path
+    found = by_transformers(pytestconfig, folder, sentences)["beams4"]
+    expected = own(starter, sentences, 4, max_length=30)
+    same = sum(one == other for one, other in zip(found, expected, strict=True))
+    assert same >= 0.9 * len(sentences), "float sums on one side, integer sums of 8-bit weights on the other"
