@@ -1,6 +1,5 @@
 """Training a run from its config."""
 
-import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
@@ -8,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ptenmt.config import Config
-from ptenmt.errors import OnDownload, RunError, TrainingError
+from ptenmt.errors import OnDownload, RunError
 from ptenmt.model.ctranslate2_model import why_not_ctranslate2
 from ptenmt.processes import load_tensorflow
 from ptenmt.runs import Run, run_path, set_aside
@@ -22,9 +21,6 @@ from ptenmt.training.distributed import Workers, find_cluster, prepare  # noqa: 
 from ptenmt.training.events import CurvePoint, Event, StepDone, Stopped, TrainingStarted, Validated, Warned  # noqa: E402
 from ptenmt.training.preparation import TrainingInputs  # noqa: E402
 from ptenmt.training.trainer import Trainer  # noqa: E402
-
-SHARED_FOLDER_SECONDS = 60.0
-"""How long a network file system may take to show workers what the chief wrote."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +137,6 @@ def _train(
         if isinstance(event, TrainingStarted) and not event.is_over:
             if workers.is_chief:
                 _write_run(inputs, {**facts, **given})
-            _check_shared(run, workers)
         elif isinstance(event, StepDone | CurvePoint):
             stop.on_stop(trainer.stop)
         elif isinstance(event, Validated) and event.is_best and workers.is_chief:
@@ -187,23 +182,3 @@ def _write_run(inputs: TrainingInputs, facts: dict[str, Any]) -> None:
     run.write(config, facts)
     if not inputs.is_resumed:
         inputs.task.tokenizers.save(run.tokenizer_folder)
-
-
-def _check_shared(run: Run, workers: Workers) -> None:
-    """Check that all workers see the folder that the chief writes, from which they will resume."""
-    if workers.count == 1:
-        return
-    written = workers.gather(run.record().trained if workers.is_chief else None)[0]
-    deadline = time.monotonic() + SHARED_FOLDER_SECONDS
-    file = run.path / "run.json"
-
-    def is_seen() -> bool:
-        return file.exists() and run.record().trained == written
-
-    while not is_seen() and time.monotonic() < deadline:
-        time.sleep(1)
-    if blind := [str(index) for index, sight in enumerate(workers.gather(is_seen())) if not sight]:
-        raise TrainingError(
-            f"worker {', '.join(blind)} does not see what the chief writes into {run.path.absolute()}",
-            "give all workers the same folder of a shared file system with --run",
-        )
