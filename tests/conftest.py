@@ -33,7 +33,6 @@ if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--jax-python", help="a Python with JAX, under which the layers are tested too")
     parser.addoption("--cluster-python", help="a Python with ray, pyspark and what ptenmt needs to translate")
     parser.addoption(
         "--transformers-python",

@@ -409,11 +409,11 @@ def dropout_seed(seed: int, draw: Any) -> Iterator[None]:
         with dropout_seed(config.seed, step * num_replicas + replica):
             logits = model((source, target), training=True)
 
-    Without it, every call draws new masks: from Keras' global seed generator; under JAX, the layer's own.
+    Without it, every call draws new masks from Keras' global seed generator.
 
     Args:
         seed: At least 0; constant throughout a training run.
-        draw: Integer or int64 scalar tensor, at least 0, under JAX below 2³²; different in each forward pass.
+        draw: Integer or int64 scalar tensor, at least 0; different in each forward pass.
     """
     token = _current_seed.set((seed, draw))
     try:
@@ -441,8 +441,6 @@ class Dropout(keras.layers.Layer):
         self.supports_masking = True
         self.rate = rate
         self.whole_vectors = whole_vectors
-        # JAX compiles only functions whose random state is passed to them.
-        self._seeds = keras.random.SeedGenerator() if keras.config.backend() == "jax" else None
 
     def call(self, inputs: Any, training: bool = False) -> Any:
         """Map a tensor of any shape to one of the same shape."""
@@ -467,11 +465,9 @@ class Dropout(keras.layers.Layer):
     def _seed(self) -> keras.random.SeedGenerator | None:
         current = _current_seed.get()
         if current is None:
-            return self._seeds
+            return None
         seed, draw = current
         layer_seed = seed + zlib.crc32(self.path.encode())
-        if keras.config.backend() == "jax":  # accepts no other integers
-            return _Seed(ops.stack([ops.cast(layer_seed % 2**32, "uint32"), ops.cast(draw, "uint32")]))
         return _Seed(ops.stack([ops.cast(layer_seed, "int64"), ops.cast(draw, "int64")]))
 
 
@@ -482,7 +478,7 @@ class _Seed(keras.random.SeedGenerator):
         self._numbers = numbers  # the parent's constructor would create a state variable
 
     def next(self, ordered: bool = True) -> Any:  # noqa: ARG002 — of the parent's signature
-        """Return the numbers, int64 [2], or uint32 under JAX."""
+        """Return the numbers, int64 [2]."""
         return self._numbers
 
 

@@ -1,9 +1,6 @@
 """The layers as others use them: alone, in graphs, in files, on any backend."""
 
-import importlib.util
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -136,72 +133,6 @@ def test_sizes_below_one_are_errors(sizes: dict[str, int]):
     ((name, size),) = sizes.items()
     with pytest.raises(ValueError, match=f"{name}={size} must be 1 or more"):
         MultiHeadAttention(**{"d_model": 8, "num_heads": 2} | sizes)
-
-
-OTHER_BACKEND = """
-import os, sys
-os.environ["KERAS_BACKEND"] = "jax"
-import keras, numpy as np
-from ptenmt.config import ModelConfig
-from ptenmt.model.layers import Dropout, dropout_seed
-from ptenmt.model.loss import token_sums
-from ptenmt.model.next_word import NextWordModel
-from ptenmt.model.transformer import Transformer, functional_transformer
-arrays = np.load(sys.argv[1])
-model = Transformer(ModelConfig(num_layers=2, d_model=8, num_heads=2, d_ff=12, max_positions=10), 10, 12)
-model.set_weights([arrays[str(number)] for number in range(len(model.weights))])
-logits = model((arrays["ids"], arrays["target"]))
-np.testing.assert_allclose(logits, arrays["logits"], atol=1e-5)
-state = model.start(arrays["ids"])
-first, state = model.decode_step(arrays["target"][:, 0], state)
-np.testing.assert_allclose(first, logits[:, 0], atol=1e-5)
-assert np.isfinite(model((arrays["ids"], arrays["target"]), training=True)).all()
-drawn = []
-for seed, draw in ((1, 7), (1, 7), (1, 8), (2, 7)):
-    with dropout_seed(seed, draw):
-        drawn.append(np.array(model((arrays["ids"], arrays["target"]), training=True)))
-assert (drawn[0] == drawn[1]).all() and not (drawn[0] == drawn[2]).all() and not (drawn[0] == drawn[3]).all()
-drop = Dropout(0.5)
-with dropout_seed(2**40, 2**32 - 1):
-    drop(np.ones((2, 8)), training=True)
-try:
-    with dropout_seed(1, 2**40):
-        drop(np.ones((2, 8)), training=True)
-except OverflowError:
-    print("too large")
-assert float(token_sums(logits, arrays["target"]).tokens) == 5
-graph = functional_transformer(model.config, 10)
-graph.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
-history = graph.fit([arrays["ids"], arrays["target"]], arrays["target"], verbose=0).history
-assert np.isfinite(history["loss"][0])
-assert NextWordModel(model.config, 10)((arrays["ids"], arrays["ids"])).shape == (2, 1, 10)
-assert "tensorflow" not in sys.modules
-print(keras.backend.backend())
-"""
-
-
-@pytest.fixture
-def jax_python(pytestconfig: pytest.Config) -> str:
-    """A Python that has JAX: the one that --jax-python names, or this one."""
-    named: str | None = pytestconfig.getoption("--jax-python")
-    if named is None and importlib.util.find_spec("jax") is None:
-        pytest.skip("no Python with JAX; --jax-python may name one")
-    return named or sys.executable
-
-
-def test_the_layers_compute_the_same_under_jax(tmp_path: Path, jax_python: str):
-    config = ModelConfig(num_layers=2, d_model=8, num_heads=2, d_ff=12, max_positions=10)
-    model = Transformer(config, 10, 12)
-    logits = np.array(model((IDS, TARGET)))
-    weights = {str(number): weight.numpy() for number, weight in enumerate(model.weights)}
-    np.savez(tmp_path / "case.npz", ids=IDS, target=TARGET, logits=logits, **weights)
-    answer = subprocess.run(
-        [jax_python, "-c", OTHER_BACKEND, str(tmp_path / "case.npz")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (answer.returncode, answer.stdout.split("\n")) == (0, ["too large", "jax", ""]), answer.stderr
 
 
 # Errors
