@@ -12,23 +12,10 @@ from ptenmt.model.ctranslate2_model import why_not_ctranslate2
 from ptenmt.runs import Run
 from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
 from ptenmt.runs.weights import list_weights
-from ptenmt.tokenizers import SPECIAL_PIECES, Tokenizer, TokenizerPair, load_tokenizers
+from ptenmt.tokenizers import SPECIAL_PIECES, Tokenizer, load_tokenizers
 
 _NUM_COUNTED_PAIRS = 200_000
 _CHUNK_PAIRS = 1_000
-
-
-def cache_translator(
-    config: Config, run: Run, tokenizers: TokenizerPair, warn: Callable[[str], None]
-) -> None:
-    """Convert the best weights so far for CTranslate2, unless that is done already; errors are warnings."""
-    candidates = list_weights(run.weights_folder, "best")
-    if config.task != "translation" or why_not_ctranslate2(config.model) or not candidates:
-        return
-    try:
-        ctranslate2_model(TrainedModel(run, config, tokenizers, candidates[0], warn))
-    except PtenmtError as error:
-        warn(f"cannot convert the best weights for translating: {error.message}")
 
 
 def prepare_for_translating(

@@ -13,12 +13,12 @@ from ptenmt.processes import load_tensorflow
 from ptenmt.runs import Run, run_path, set_aside
 from ptenmt.runs.history import History
 from ptenmt.signals import StopSignals
-from ptenmt.training.conversion import cache_translator, prepare_for_translating
+from ptenmt.training.conversion import prepare_for_translating
 
 load_tensorflow()  # before the next modules import it
 
 from ptenmt.training.distributed import Workers, find_cluster, prepare  # noqa: E402
-from ptenmt.training.events import CurvePoint, Event, StepDone, Stopped, TrainingStarted, Validated, Warned  # noqa: E402
+from ptenmt.training.events import CurvePoint, Event, StepDone, Stopped, TrainingStarted, Warned  # noqa: E402
 from ptenmt.training.preparation import TrainingInputs  # noqa: E402
 from ptenmt.training.trainer import Trainer  # noqa: E402
 
@@ -139,8 +139,6 @@ def _train(
                 _write_run(inputs, {**facts, **given})
         elif isinstance(event, StepDone | CurvePoint):
             stop.on_stop(trainer.stop)
-        elif isinstance(event, Validated) and event.is_best and workers.is_chief:
-            cache_translator(config, run, task.tokenizers, inputs.warn)
         inputs.on_event(event)
     is_stopped = isinstance(event, Stopped)
     if is_stopped:  # a signal to one worker stops all

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,8 +24,7 @@ from ptenmt.runs import Run
 from ptenmt.runs.history import History
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.runs.weights import read_info, read_weights
-from ptenmt.tokenizers import load_tokenizers
-from ptenmt.training.conversion import cache_translator
+from ptenmt.training.conversion import prepare_for_translating
 from ptenmt.training.events import Event, Scores, Warned
 from ptenmt.training.session import train
 from ptenmt.training.state import read_checkpoint
@@ -34,10 +32,6 @@ from ptenmt.training.translation_task import TranslationValidator
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 from ptenmt.translation.engine import SearchRequest
 from ptenmt.translation.keras_engine import KerasEngine
-
-
-def cache(run: Run, copied: TrainedRun, warn: Callable[[str], None] = pytest.fail) -> None:
-    cache_translator(copied.config, run, load_tokenizers(run.tokenizer_folder), warn)
 
 
 def cached(run: Run) -> Any:
@@ -67,9 +61,9 @@ def test_weights_that_cannot_be_converted_are_a_warning(run: Run, copied: Traine
     (run.weights_folder / "latest.safetensors").unlink()
     file.write_bytes(file.read_bytes()[:-1] + b"x")
     warnings: list[str] = []
-    cache(run, copied, warnings.append)
+    prepare_for_translating(copied.config, run, warnings.append, counts_tokens=False)
     (warning,) = warnings
-    assert warning.startswith("cannot convert the best weights for translating: ")
+    assert warning.startswith("cannot prepare the best weights for translating: ")
 
 
 @pytest.mark.usefixtures("_uncompiled")
