@@ -105,13 +105,6 @@ class Table:
     note: str = ""
     """An explanation, for reports."""
 
-    def first(self, max_rows: int) -> "Table":
-        """Keep the first rows; the title mentions it if there are more."""
-        if len(self.rows) <= max_rows:
-            return self
-        title = f"{self.title} (the first {max_rows} of {len(self.rows)} rows)"
-        return replace(self, title=title, rows=self.rows[:max_rows])
-
 
 Panel = HeatMap | LinePlot | Table
 

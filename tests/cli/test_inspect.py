@@ -17,7 +17,6 @@ VIEWS = {
     "tokens": ["o gato come", "--run", "tiny"],
     "attention": ["o gato come", "--run", "tiny"],
     "alignment": ["o gato come", "--run", "tiny"],
-    "probabilities": ["o gato come", "--run", "tiny"],
 }
 
 

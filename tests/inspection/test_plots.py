@@ -153,12 +153,6 @@ def test_a_schedule_that_depends_on_the_end_wants_to_know_it(options: dict[str, 
     assert max(rates(config_of(**options, max_steps=30))) == 30
 
 
-# Which words a model takes for similar
-
-
-# Positions
-
-
 def test_the_encoding_of_the_model_is_drawn() -> None:
     drawn = positions_map(4, 8)
     np.testing.assert_array_equal(drawn.values, positional_encoding(4, 8))
