@@ -7,12 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 from typing import Protocol
 
-from ptenmt.documents.inline import LINE_BREAK, Piece, StringText, check_tags, is_translated, limited, tagged
+from ptenmt.documents.inline import LINE_BREAK, Piece, StringText, check_text, is_translated, limited, tagged
 from ptenmt.errors import DocumentError
 from ptenmt.translation.markup import Fragment, text_of
-
-MAX_TAGS = 50_000
-MAX_CHARACTERS = 2_000_000
 
 _TIMES = re.compile(r"\s*[\d:.,]{4,14}\s*-->\s*[\d:.,]{4,14}")
 _NUMBER = re.compile(r"\s*\d+\s*")
@@ -116,9 +113,7 @@ def _subtitles(source: str, end: str) -> TextFile:
 
     A blank line ends one if ``end`` is not empty, else only the times of the next one, with a number before.
     """
-    if len(source) > MAX_CHARACTERS:
-        raise DocumentError(f"the subtitles have more than {MAX_CHARACTERS:,} characters", is_too_large=True)
-    check_tags(source.count("<") + source.count("{"), MAX_TAGS)
+    check_text(source, source.count("<") + source.count("{"))
     cues: list[tuple[int, int]] = []
     is_spoken = False
     lines = list(re.finditer(r"[^\r\n]*(?:\r\n|\r|\n|\Z)", source))
