@@ -19,11 +19,7 @@ from ptenmt.inspection.alignment import (
 )
 from ptenmt.inspection.figures import figure_format
 from ptenmt.inspection.inspector import Inspector
-from ptenmt.inspection.plots import (
-    history_plots,
-    positions_map,
-    schedule_plot,
-)
+from ptenmt.inspection.plots import Axis, history_plots, positions_map, schedule_plot
 from ptenmt.inspection.tokens import token_panels
 from ptenmt.runs import find_run
 
@@ -198,21 +194,19 @@ def schedule(
 def history(
     screen: Screen,
     runs: options.RunsToCompare = None,
-    over: Annotated[Literal["steps", "epochs", "minutes"], typer.Option()] = "steps",
-    curves: Annotated[list[str] | None, typer.Option("--show", metavar="CURVE", show_default="all")] = None,
+    over: Annotated[Axis, typer.Option()] = "steps",
     output: FigureFile = None,
 ) -> None:
     """Draw the training curves of runs: loss, accuracy, BLEU, chrF, learning rate, tokens per second.
 
-    Example: ptenmt inspect history --run base --run small --over minutes --show bleu
+    Example: ptenmt inspect history --run base --run small --over minutes
 
     Example: ptenmt inspect history --run base --output base.pdf
 
     Args:
         over: The x axis.
-        curves: What to draw: loss, accuracy, bleu, chrf, rate, speed; may be given several times.
     """
-    show(history_plots(runs or [find_run()], over, curves or ()), output, screen, columns=2)
+    show(history_plots(runs or [find_run()], over), output, screen, columns=2)
 
 
 def _chosen_head(given: str) -> int | Literal["mean", "all"]:
