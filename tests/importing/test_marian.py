@@ -1,14 +1,11 @@
-"""Marian's models as runs, against what ``transformers`` computed with the same weights (make_marian.py)."""
+"""Marian's models as runs, against what ``transformers`` computed with the same weights (marian/README.md)."""
 
 import json
 import re
 import shutil
-import subprocess
-import sys
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -414,32 +411,3 @@ def test_an_architecture_of_marians_that_ptenmt_cannot_express_is_named(
     np.savez(file, **arrays | {"special:model.yml": np.frombuffer(text.encode(), np.int8)})
     with pytest.raises(ModelImportError, match=message):
         import_model(folder, tmp_path / "run")
-
-
-# Larger random models of other sizes, made by ``transformers``
-
-
-@pytest.fixture(scope="session")
-def with_transformers(pytestconfig: pytest.Config) -> str:
-    """A Python that has transformers and torch: the one that --transformers-python names, or this one."""
-    named: str | None = pytestconfig.getoption("--transformers-python")
-    if named is None and (find_spec("transformers") is None or find_spec("torch") is None):
-        pytest.skip("no Python with transformers; --transformers-python may name one")
-    return named or sys.executable
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:the .* language is not stated")
-@pytest.mark.parametrize(
-    "options",
-    ["--seed 3", "--width 32 --heads 4 --layers 3 --seed 4", "--activation relu --seed 3"],
-)
-def test_both_forms_give_the_logits_and_translations_of_transformers(
-    with_transformers: str, options: str, tmp_path: Path
-):
-    script = Path(__file__).parent / "make_marian.py"
-    subprocess.run([with_transformers, script, tmp_path, *options.split()], check=True, capture_output=True)
-    Comparison.of(import_model(tmp_path / "huggingface", tmp_path / "run"), tmp_path).check_everything()
-    opus = Comparison.of(import_model(tmp_path / "opus", tmp_path / "opus-run"), tmp_path)
-    opus.check_logits(opus.trained.numpy_model.logits(opus.padded, opus.fed), has_padding=False)
-    opus.check_searches(opus.numpy_search)
