@@ -1,4 +1,4 @@
-"""Marian's models as runs, against what ``transformers`` computed with the same weights (marian/README.md)."""
+"""Marian's models as runs, against what ``transformers`` computed (marian/README.md)."""
 
 import json
 import re
