@@ -100,13 +100,10 @@ def read_npz(folder: Path) -> ForeignModel:
     from ctranslate2.converters import MarianConverter
 
     options = folder / "decoder.yml"
-    decoder = _yaml(options)
-    file, *others = sorted(folder.glob("*.npz")) or [folder / "model.npz"]
-    if others:
-        raise ModelImportError(f"{folder} has {1 + len(others)} models (*.npz)", "leave only one there")
+    with reading(options):
+        decoder = dict(yaml.safe_load(options.read_text(encoding="utf-8")))
+        file, *vocabularies = (folder / Path(name).name for name in (decoder["models"][0], *decoder["vocabs"]))
     _check_marian(file)
-    # Such as model.vocab.yml of both languages, or model.src.vocab.yml and model.trg.vocab.yml.
-    vocabularies = sorted(folder.glob("*vocab*.yml")) or [folder / "vocab.yml"]
     with temporary_folder() as converted:
         with reading(file), file.open("rb") as stream:  # an own one, since the converter closes none
             converter = MarianConverter(stream, [*map(str, vocabularies)])
@@ -174,10 +171,3 @@ def _decoding(file: Path, found: Mapping[str, Any], *names: str) -> DecodingConf
     with reading(file):
         values = {own: found[theirs] for own, theirs in options.items() if found.get(theirs)}
         return build_config({"decoding": values}).decoding
-
-
-def _yaml(file: Path) -> dict[str, Any]:
-    if not file.exists():
-        return {}
-    with reading(file):
-        return dict(yaml.safe_load(file.read_text(encoding="utf-8")))

@@ -100,7 +100,7 @@ def read_model(folder: Path) -> ForeignModel:
         return read_ctranslate2(folder)
     if (folder / "config.json").exists():
         return read_hugging_face(folder)
-    if any(folder.glob("*.npz")) or (folder / "decoder.yml").exists():
+    if (folder / "decoder.yml").exists():
         return read_npz(folder)
     raise ModelImportError(f"{folder} is no model that ptenmt knows", f"name {_KNOWN}")
 
