@@ -102,7 +102,8 @@ def read_npz(folder: Path) -> ForeignModel:
     options = folder / "decoder.yml"
     with reading(options):
         decoder = dict(yaml.safe_load(options.read_text(encoding="utf-8")))
-        file, *vocabularies = (folder / Path(name).name for name in (decoder["models"][0], *decoder["vocabs"]))
+        names = (decoder["models"][0], *decoder["vocabs"])
+        file, *vocabularies = (folder / Path(name).name for name in names)
     _check_marian(file)
     with temporary_folder() as converted:
         with reading(file), file.open("rb") as stream:  # an own one, since the converter closes none

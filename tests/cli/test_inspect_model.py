@@ -40,13 +40,8 @@ def test_the_blocks_of_attention_have_their_own_tokens(ptenmt):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["attention", TEXT, "--layer", "5"], "there is no layer 5: the decoder has one layer, which is 1"),
-        (["attention", TEXT, "--head", "3"], "there is no head 3: the model has heads 1 to 2"),
         (["attention", TEXT, "--head", "first"], "--head first: there is no such head"),
-        (["attention", ""], "nothing is left of '' for the model to read"),
-        (["attention", TEXT, "--target", " "], "nothing is left of ' ' for the model to read"),
         (["attention", TEXT, "-o", "nowhere/a.svg"], "cannot write nowhere/a.svg"),
-        (["attention", TEXT, "--run", "nobody"], "no run in checkpoints/nobody"),
         (["alignment", TEXT, "--head", "all"], "an alignment is that of one head"),
     ],
 )

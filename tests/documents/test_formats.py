@@ -381,14 +381,8 @@ def test_an_empty_entry_of_gettext_that_is_fuzzy_stays() -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        "https://a.pt/b %s",
-        "snake_case",
-        *(":day", "apps/v1", "/tmp", "no-new:true"),
-        "a.b.c",
-        "{nome}: %d",
-        "10px",
-        "dd/MM/yyyy",
-        "<b>%s</b> $HOME",
+        *("https://a.pt/b %s", "snake_case", ":day", "apps/v1", "/tmp", "no-new:true", "a.b.c"),
+        *("{nome}: %d", "10px", "dd/MM/yyyy", "<b>%s</b> $HOME"),
     ],
 )
 def test_a_string_of_nothing_but_kept_parts_is_not_translated(value: str) -> None:
@@ -523,11 +517,8 @@ def test_every_text_can_stand_in_yaml(written: str) -> None:
         ("a.yaml", r's: "x \ud800 não"', "YAML|surrogate"),
         ("a.yaml", "a: 'b", "not YAML: .*line 1"),
         ("a.yaml", "[" * 201, "nested too deeply"),
-        ("a.yaml", "a" * 2_000_001, "more than 2,000,000 characters"),
         ("a.md", "a" * 2_000_001, "more than 2,000,000 characters"),
         ("a.md", "*" * 50_001, "50,001 tags; 50,000 are allowed"),
-        ("a.vtt", "WEBVTT\n" + "<" * 50_001, "50,001 tags"),
-        ("a.json", f'["{"<" * 50_001}"]', "50,001 tags"),
     ],
 )
 def test_what_cannot_be_read_is_said_in_one_line(name: str, source: str, message: str) -> None:
