@@ -50,6 +50,7 @@ def read_hugging_face(folder: Path) -> ForeignModel:
         "normalize_before": (False,),
         "normalize_embedding": (False,),
         "add_final_layer_norm": (False,),
+        "share_encoder_decoder_embeddings": (True,),
         "decoder_attention_heads": (config.get("encoder_attention_heads"),),
         "decoder_ffn_dim": (config.get("encoder_ffn_dim"),),
     }
@@ -57,10 +58,7 @@ def read_hugging_face(folder: Path) -> ForeignModel:
     needed = {"model_type": "marian", "scale_embedding": True}
     options |= {option: (config.get(option), (value,)) for option, value in needed.items()}
     check_architecture(file, options)
-    source, target = _vocabularies(folder, config)
-    tied = "none"
-    if config.get("tie_word_embeddings", True):
-        tied = "all" if config.get("share_encoder_decoder_embeddings", True) else "target"
+    vocabulary = _vocabulary(folder, config)
     with reading(file):
         model = model_config(
             num_layers=config["encoder_layers"],
@@ -73,7 +71,7 @@ def read_hugging_face(folder: Path) -> ForeignModel:
             activation=_ACTIVATIONS[config.get("activation_function", "gelu")],
             norm_epsilon=config.get("norm_epsilon", _EPSILON),
             source_marks="end",
-            tied_embeddings=tied,
+            tied_embeddings="all" if config.get("tie_word_embeddings", True) else "none",
         )
     generation = folder / "generation_config.json"
     searched = read_json(generation, needed=False)
@@ -81,8 +79,8 @@ def read_hugging_face(folder: Path) -> ForeignModel:
     return ForeignModel(
         form="Hugging Face's Marian",
         model=model,
-        source=source,
-        target=target,
+        source=vocabulary,
+        target=vocabulary,
         spm=sentencepiece_models(folder),
         tensors=open_tensors(folder),
         place=in_hugging_face,
@@ -137,23 +135,15 @@ def _check_marian(file: Path) -> None:
     )
 
 
-def _vocabularies(folder: Path, config: Mapping[str, Any]) -> tuple[Vocabulary, Vocabulary]:
-    """Hugging Face's, one of both languages or two; its decoder starts from the token for padding."""
-    special = {"unknown": "<unk>", "end": "</s>"}
-    source, target = folder / "vocab.json", folder / "target_vocab.json"
-    source_tokens = _numbered(source, read_json(source))
-    tokens = _numbered(target, read_json(target)) if target.exists() else source_tokens
+def _vocabulary(folder: Path, config: Mapping[str, Any]) -> Vocabulary:
+    """Hugging Face's, of both languages; its decoder starts from the token for padding."""
+    vocabulary = folder / "vocab.json"
+    tokens = _numbered(vocabulary, read_json(vocabulary))
     file, pad = folder / "config.json", config.get("pad_token_id")
     check_architecture(file, {"decoder_start_token_id": (config.get("decoder_start_token_id", pad), (pad,))})
     if not isinstance(pad, int) or pad not in range(len(tokens)):
-        raise ModelImportError(
-            f"{file}: pad_token_id={pad!r} is no id of {target if target.exists() else source}"
-        )
-    start = tokens[pad]
-    vocabulary = Vocabulary(tokens=tokens, start=start, **special)
-    if not target.exists():
-        return vocabulary, vocabulary
-    return Vocabulary(tokens=source_tokens, start=None, **special), vocabulary
+        raise ModelImportError(f"{file}: pad_token_id={pad!r} is no id of {vocabulary}")
+    return Vocabulary(tokens=tokens, start=tokens[pad], unknown="<unk>", end="</s>")
 
 
 def _numbered(file: Path, ids: Mapping[str, Any]) -> list[str]:

@@ -49,11 +49,6 @@ class AttentionWeights:
     alignment_layer: int | None = None
     """The decoder layer whose cross-attention aligns words best, counted from 1; None: unknown."""
 
-    def num_layers(self, block: Block) -> int:
-        """The number of layers that have this block: those of the encoder, or of the decoder."""
-        numbers = range(1, len(self.weights) + 1)
-        return sum(weights_name(block, number) in self.weights for number in numbers)
-
 
 def weights_name(block: Block, layer: int) -> str:
     """The key of a layer's weights: ``encoder_layer1``, ``decoder_layer1_block1``, ``…_block2``."""
@@ -105,7 +100,8 @@ def attention_panels(
     if block != "encoder" and not shown.target_pieces:
         raise ConfigError(f"there is no block {block}: the model is an encoder alone", "--block encoder")
     owner = "encoder" if block == "encoder" else "decoder"
-    num_layers = shown.num_layers(block)
+    numbers = range(1, len(shown.weights) + 1)
+    num_layers = sum(weights_name(block, number) in shown.weights for number in numbers)
     if layer is None:
         layer = shown.alignment_layer if block == "cross" and shown.alignment_layer else num_layers
     check_number("layer", layer, num_layers, owner)
