@@ -48,7 +48,7 @@ test-portable: setup
 	TF_ENABLE_ONEDNN_OPTS=0 CT2_FORCE_CPU_ISA=AVX $(PYTEST) $(PORTABLE)
 
 # SLOW=FILES runs some of them. Tests that need packages of other environments are skipped without these options:
-#   make test-slow SLOW="tests/importing tests/export --transformers-python PYTHON"   (transformers, torch)
+#   make test-slow SLOW="tests/export --transformers-python PYTHON"   (transformers, torch)
 #   make test-slow SLOW="tests/translation/test_clusters.py --cluster-python PYTHON"  (ray, pyspark, ./deploy)
 test-slow: setup
 	$(PYTEST) -m slow $(SLOW)

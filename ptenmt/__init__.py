@@ -32,10 +32,7 @@ if TYPE_CHECKING:  # "as" marks them as public for type checkers
         positions_map as positions_map,
         schedule_plot as schedule_plot,
     )
-    from ptenmt.inspection.tokens import (
-        token_panels as token_panels,
-        token_probabilities as token_probabilities,
-    )
+    from ptenmt.inspection.tokens import token_panels as token_panels
     from ptenmt.training.averaging import average as average
     from ptenmt.training.distillation import distil as distil
     from ptenmt.training.session import train as train
@@ -57,7 +54,7 @@ _NAMES = {
     "ptenmt.inspection.drawing": "draw save_figure",
     "ptenmt.inspection.inspector": "Inspector",
     "ptenmt.inspection.plots": "history_plots positions_map schedule_plot",
-    "ptenmt.inspection.tokens": "token_panels token_probabilities",
+    "ptenmt.inspection.tokens": "token_panels",
     "ptenmt.training.averaging": "average",
     "ptenmt.training.distillation": "distil",
     "ptenmt.training.session": "train",

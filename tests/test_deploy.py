@@ -36,7 +36,7 @@ MODULES = {
 
 
 FROM_FASTAPI = {"anyio", "pydantic", "starlette"}
-WITH_OTHERS = {"urllib3": "requests", "h5py": "keras", "markdown_it": "rich"}
+WITH_OTHERS = {"urllib3": "requests", "markdown_it": "rich"}
 """Modules that are imported and come with the dependencies of a dependency."""
 LOADED = """
 import sys

@@ -30,7 +30,7 @@ from ptenmt.cli.app import app
 for run in sys.argv[1:]:
     app(["translate", "--run", run, "o gato vê a casa ."], standalone_mode=False)
     print(json.dumps(sorted(set({HEAVY}) & sys.modules.keys())))
-for view in ("alignment", "probabilities"):
+for view in ("alignment", "attention"):
     app(["inspect", view, "--run", run, "o gato vê a casa ."], standalone_mode=False)
 app(["inspect", "attention", "--run", run, "o gato vê a casa .", "-o", run + "/a.svg"], standalone_mode=False)
 print(json.dumps(sorted(set({HEAVY}) & sys.modules.keys())))

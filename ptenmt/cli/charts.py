@@ -37,7 +37,7 @@ def show(
     if output is not None:
         from ptenmt.inspection.drawing import draw, save_figure
 
-        save_figure(draw(panels, title=title, columns=columns), output, screen.warn)
+        save_figure(draw(panels, title=title, columns=columns), output)
         screen.say(f"drawn: {output}")
         return
     console = make_console()

@@ -13,7 +13,7 @@ Args:
         Unbabel/wmt22-comet-da, which it downloads.
     details: Show more of the error analysis: scores by source length, the worst sentences.
     output: Write sources, references and translations to text files in this folder.
-    report: Write a report with examples: one page, .html.
+    report: Write a report: one page, .html, with the tables of --details, versions and options.
 """
 
 from functools import partial
@@ -29,7 +29,7 @@ from ptenmt.cli.charts import print_tables
 from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.evaluation.report import check_report_file, write_report
-from ptenmt.evaluation.tables import evaluation_tables, sentence_tables
+from ptenmt.evaluation.tables import evaluation_tables
 from ptenmt.runs import find_run
 from ptenmt.translation.translator import uses_keras
 
@@ -95,10 +95,7 @@ def evaluate(
             comet=comet,
             on_progress=show,
         )
-    tables = evaluation_tables(evaluated, with_details=details)
-    if details:
-        tables += sentence_tables(evaluated.error_analysis.worst)
-    print_tables(tables)
+    print_tables(evaluation_tables(evaluated, with_details=details))
     if output is not None:
         evaluated.write_texts(output)
     if report is not None:

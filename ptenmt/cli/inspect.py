@@ -7,26 +7,20 @@ import typer
 
 from ptenmt.cli import options
 from ptenmt.cli.charts import show
-from ptenmt.cli.console import Screen, standard_output
+from ptenmt.cli.console import Screen
 from ptenmt.config.loading import load_config
-from ptenmt.data.readers import read_lines
-from ptenmt.errors import ConfigError, DataError, PtenmtError
+from ptenmt.errors import ConfigError, PtenmtError
 from ptenmt.inspection.alignment import (
     MAX_PANELS_IN_A_ROW,
     alignment_panel,
     attention_panels,
     attention_weights,
     word_alignment,
-    word_alignments,
 )
 from ptenmt.inspection.figures import figure_format
 from ptenmt.inspection.inspector import Inspector
-from ptenmt.inspection.plots import (
-    history_plots,
-    positions_map,
-    schedule_plot,
-)
-from ptenmt.inspection.tokens import probability_table, token_panels, token_probabilities
+from ptenmt.inspection.plots import Axis, history_plots, positions_map, schedule_plot
+from ptenmt.inspection.tokens import token_panels
 from ptenmt.runs import find_run
 
 _MAX_POSITIONS = 10_000
@@ -101,12 +95,8 @@ def attention(
 
 def alignment(
     screen: Screen,
-    text: Annotated[
-        str | None, typer.Argument(metavar="TEXT", show_default=False, callback=options.as_text)
-    ] = None,
+    text: Sentence,
     target: Target = None,
-    input_file: Annotated[Path | None, typer.Option("--input", "-i", metavar="FILE")] = None,
-    target_file: Annotated[Path | None, typer.Option(metavar="FILE", show_default="the model's own")] = None,
     layer: Layer = None,
     head: Head = None,
     run: options.RunName = None,
@@ -117,65 +107,15 @@ def alignment(
 
     Each target word is linked to the source word it attends to most, in the mean over the heads of the layer
     that training found to align best; --layer and --head choose others. Words are separated by white space,
-    in the text as the model reads it. A sentence is shown as a grid; of a file each line becomes a line in
-    the Pharaoh format, pairs source-target, numbered from 0.
+    in the text as the model reads it.
 
     Example: ptenmt inspect alignment "este modelo parece funcionar bem"
-
-    Example: ptenmt inspect alignment --input test.pt --target-file test.en > test.align
-
-    Args:
-        text: A sentence.
-        input_file: Align every line of this file, plain or .gz.
-        target_file: The translations of the lines of --input.
     """
-    if text is None and input_file is None:
-        raise PtenmtError("nothing to align", "give a sentence, or a file of sentences with --input FILE")
-    options.refuse_together({"--input": input_file, "TEXT": text, "--target": target, "--output": output})
-    options.refuse_together({"--target-file": target_file, "TEXT": text})
     chosen = _chosen_head(head or "mean")
     if chosen == "all":
         raise PtenmtError("an alignment is that of one head or of the mean", "give --head a number")
     inspector = Inspector(run, checkpoint=checkpoint, on_warning=screen.warn)
-    if input_file is None:
-        only = word_alignment(inspector, str(text), target, layer=layer, head=chosen)
-        show([alignment_panel(only)], output, screen)
-        return
-    sources = list(read_lines(input_file))
-    if not sources:
-        raise DataError(f"{input_file} is empty", "give a file with one sentence per line")
-    targets = None if target_file is None else list(read_lines(target_file))
-    with standard_output() as stream:
-        alignments = word_alignments(inspector, sources, targets, layer=layer, head=chosen)
-        for number, pair in enumerate(alignments):
-            if number == 0:
-                screen.say(f"aligned by {pair.origin}")
-            stream.write(f"{pair.pharaoh}\n")
-
-
-def probabilities(
-    screen: Screen,
-    text: Sentence,
-    target: Target = None,
-    runners_up: Annotated[int, typer.Option(min=0, metavar="K")] = 4,
-    run: options.RunName = None,
-    checkpoint: options.WhichWeights = "best",
-    output: FigureFile = None,
-) -> None:
-    """Show the probability of each token of a translation, and the likeliest other tokens.
-
-    The probabilities are teacher-forced and over the whole vocabulary. An entropy of 0 means certainty.
-
-    Example: ptenmt inspect probabilities "este modelo parece funcionar bem"
-
-    Example: ptenmt inspect probabilities "estou feito ao bife" --target "i am done for ."
-
-    Args:
-        runners_up: How many other tokens to list at each position.
-    """
-    inspector = Inspector(run, checkpoint=checkpoint, on_warning=screen.warn)
-    distributions = token_probabilities(inspector, text, target, runners_up=runners_up)
-    show([probability_table(distributions)], output, screen)
+    show([alignment_panel(word_alignment(inspector, text, target, layer=layer, head=chosen))], output, screen)
 
 
 def tokens(
@@ -190,6 +130,7 @@ def tokens(
     """Show a sentence and its translation as the model reads them: tokens, ids, labels, masks.
 
     The labels are the decoder's inputs shifted by one. In the masks, 1 hides a column's token from a row's.
+    A picture shows the masks and one-hot labels.
 
     Example: ptenmt inspect tokens "este modelo parece funcionar bem" --length 10
 
@@ -253,21 +194,19 @@ def schedule(
 def history(
     screen: Screen,
     runs: options.RunsToCompare = None,
-    over: Annotated[Literal["steps", "epochs", "minutes"], typer.Option()] = "steps",
-    curves: Annotated[list[str] | None, typer.Option("--show", metavar="CURVE", show_default="all")] = None,
+    over: Annotated[Axis, typer.Option()] = "steps",
     output: FigureFile = None,
 ) -> None:
     """Draw the training curves of runs: loss, accuracy, BLEU, chrF, learning rate, tokens per second.
 
-    Example: ptenmt inspect history --run base --run small --over minutes --show bleu
+    Example: ptenmt inspect history --run base --run small --over minutes
 
     Example: ptenmt inspect history --run base --output base.pdf
 
     Args:
         over: The x axis.
-        curves: What to draw: loss, accuracy, bleu, chrf, rate, speed; may be given several times.
     """
-    show(history_plots(runs or [find_run()], over, curves or ()), output, screen, columns=2)
+    show(history_plots(runs or [find_run()], over), output, screen, columns=2)
 
 
 def _chosen_head(given: str) -> int | Literal["mean", "all"]:
@@ -287,5 +226,5 @@ inspect = typer.Typer(
     add_completion=False,
     **options.MARKUP,
 )
-for view in (attention, alignment, probabilities, tokens, positions, schedule, history):
+for view in (attention, alignment, tokens, positions, schedule, history):
     inspect.command()(options.command(view))

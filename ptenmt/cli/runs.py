@@ -366,7 +366,7 @@ def export(
             Translate and LibreTranslate; huggingface for transformers; web for a page that translates in a
             browser, without a server; weights for any framework.
         quantization: How weights are stored (ctranslate2, argos): int8 is the smallest and fastest.
-        output: A folder, or for argos and web a file; an export that is there is replaced.
+        output: A new folder, or for argos and web a file. Without it, the run's earlier export is replaced.
     """
     with silent_libraries(screen) as warn:  # log lines of TensorFlow and SentencePiece
         exported = export_model(

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import PurePath
-from typing import Protocol
 
 from ptenmt.data.readers import has_many_zeros
 from ptenmt.documents.html import Html
@@ -20,7 +19,7 @@ from ptenmt.translation import Translation, Translator
 from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.markup import Fragment, move_markup, text_of
 
-_TEXT_FORMATS: dict[str, Callable[[str], Parsed]] = {
+_TEXT_FORMATS: dict[str, Callable[[str], Parsed[str]]] = {
     ".txt": plain_text,
     ".md": markdown,
     ".srt": subrip,
@@ -29,7 +28,7 @@ _TEXT_FORMATS: dict[str, Callable[[str], Parsed]] = {
     ".yaml": yaml_strings,
     ".yml": yaml_strings,
 }
-_FORMATS_WITH_LANGUAGES: dict[str, Callable[..., Parsed]] = {
+_FORMATS_WITH_LANGUAGES: dict[str, Callable[..., Parsed[str]]] = {
     ".html": Html,
     ".po": gettext_messages,
     ".pot": gettext_messages,
@@ -43,21 +42,13 @@ _BYTE_ORDER_MARKS = {
 }
 
 
-class Document(Protocol):
-    """A document."""
-
-    texts: list[list[Fragment]]
-    """Its texts to translate, in order, with their inline elements."""
-
-    def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> bytes:
-        """The document with other texts, one for each of ``texts``; to be called once."""
-        ...
+Document = Parsed[bytes]
 
 
 class _EncodedDocument:
     """A document in UTF-8, UTF-16 with a byte order mark, or else ``legacy``; its encoding stays."""
 
-    def __init__(self, content: bytes, parse: Callable[[str], Parsed], *, legacy: str) -> None:
+    def __init__(self, content: bytes, parse: Callable[[str], Parsed[str]], *, legacy: str) -> None:
         self._mark = next((mark for mark in _BYTE_ORDER_MARKS if content.startswith(mark)), b"")
         self._encoding = _BYTE_ORDER_MARKS.get(self._mark, "utf-8")
         if self._encoding == "utf-8" and has_many_zeros(content):

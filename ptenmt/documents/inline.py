@@ -13,6 +13,9 @@ from ptenmt.translation.markup import Elements, Fragment, num_shared, text_of
 
 MAX_TEXTS = 20_000
 """Texts of a document; even at one word each they would keep a server busy for minutes."""
+MAX_CHARACTERS = 2_000_000
+MAX_TAGS = 50_000
+"""Of a file of text."""
 MAX_DEPTH = 64
 """Of elements in each other; what is inside a further one is written after it."""
 LINE_BREAK = re.compile(r"</?br\s*/?>", re.IGNORECASE)
@@ -57,6 +60,13 @@ def check_tags(count: int, limit: int) -> None:
     """Refuse a document with too many tags, or characters that could begin one."""
     if count > limit:
         raise DocumentError(f"the document has {count:,} tags; {limit:,} are allowed", is_too_large=True)
+
+
+def check_text(source: str, num_tags: int) -> None:
+    """Refuse a file of text that is too long, or has too many characters that could begin a tag."""
+    if len(source) > MAX_CHARACTERS:
+        raise DocumentError(f"the document has more than {MAX_CHARACTERS:,} characters", is_too_large=True)
+    check_tags(num_tags, MAX_TAGS)
 
 
 def xml_characters(text: str) -> str:

@@ -17,15 +17,11 @@ from markdown_it import MarkdownIt, rules_block, rules_inline
 from yaml import YAMLError
 
 from ptenmt.documents.html import BLOCKS
-from ptenmt.documents.inline import LINE_BREAK, Piece, StringText, check_tags, html_tag, is_prose, tagged
+from ptenmt.documents.inline import LINE_BREAK, Piece, StringText, check_text, html_tag, is_prose, tagged
 from ptenmt.documents.strings import yaml_values
 from ptenmt.documents.text import TextFile, wrapped
-from ptenmt.errors import DocumentError
 from ptenmt.translation.markup import Fragment
 
-MAX_CHARACTERS = 2_000_000
-MAX_TAGS = 50_000
-"""Characters that could be syntax of a paragraph, line ends included."""
 _DIALECT = re.compile(r"^(?:!!!|\?\?\?|:::|\$\$)", re.MULTILINE)
 """Begins a line of an admonition, a container or a formula, which CommonMark has not."""
 _DEFINITION = re.compile(r"\[\^[^\]\s]{1,99}\]:\s|[:~] ")
@@ -61,10 +57,8 @@ _Token = Any
 
 
 def markdown(source: str) -> TextFile:
-    """Read Markdown; refuses a file that is too long or has too many texts."""
-    if len(source) > MAX_CHARACTERS:
-        raise DocumentError(f"the Markdown has more than {MAX_CHARACTERS:,} characters", is_too_large=True)
-    check_tags(sum(map(source.count, "*_~`[!<&|\\\n")), MAX_TAGS)
+    """Read Markdown; refuses a file that is too long or has too many texts or signs that could be syntax."""
+    check_text(source, sum(map(source.count, "*_~`[!<&|\\\n")))
     return TextFile(source, _prose(source))
 
 

@@ -47,7 +47,7 @@ _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 class ZippedDocument:
     """Files of which the ``parts`` are translated; refused if they have too many texts."""
 
-    def __init__(self, files: dict[str, bytes], parts: Mapping[str, Parsed]) -> None:
+    def __init__(self, files: dict[str, bytes], parts: Mapping[str, Parsed[str]]) -> None:
         self._files, self._parts = files, parts
         self.texts = limited(chain.from_iterable(part.texts for part in parts.values()))
 

@@ -9,13 +9,11 @@ from typing import Any
 import yaml
 
 from ptenmt.data.kept_parts import without_kept_parts
-from ptenmt.documents.inline import StringText, check_tags, html_tag, tagged
+from ptenmt.documents.inline import StringText, check_text, html_tag, tagged
 from ptenmt.documents.text import TextFile
 from ptenmt.errors import DocumentError
 
-MAX_YAML_CHARACTERS = 2_000_000
 MAX_DEPTH = 200
-MAX_TAGS = 50_000
 _YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _TAG = r"</?(?:[A-Za-z][^<>]*|\d+ ?/?)>"
@@ -63,7 +61,7 @@ def gettext_messages(source: str, languages: tuple[Collection[str], str] | None 
 
     The second of the ``languages`` becomes the one that the header names. A template gets a character set.
     """
-    check_tags(source.count("<"), MAX_TAGS)
+    check_text(source, source.count("<"))
     if languages:
         header = re.compile(r'^("Language: )[^"\\]*', re.MULTILINE)
         source = header.sub(rf"\g<1>{languages[1]}", source, count=1)
@@ -123,7 +121,7 @@ def _gettext_string(text: str, mark: str, line_end: str) -> str:
 
 def json_strings(source: str) -> TextFile:
     """JSON: every string but keys is a text."""
-    check_tags(source.count("<"), MAX_TAGS)
+    check_text(source, source.count("<"))
     try:
         json.loads(source, parse_int=str)
     except (ValueError, RecursionError) as error:
@@ -141,9 +139,7 @@ def json_strings(source: str) -> TextFile:
 
 def yaml_strings(source: str) -> TextFile:
     """YAML: every scalar that is a string, but keys, is a text; aliases, tagged scalars and comments stay."""
-    if len(source) > MAX_YAML_CHARACTERS:
-        raise DocumentError(f"the YAML has more than {MAX_YAML_CHARACTERS:,} characters", is_too_large=True)
-    check_tags(source.count("<"), MAX_TAGS)
+    check_text(source, source.count("<"))
     try:
         return TextFile(source, (value[1:] for value in yaml_values(source)))
     except yaml.YAMLError as error:
@@ -169,9 +165,10 @@ def yaml_values(source: str) -> Iterator[tuple[str, int, int, StringText]]:
             if len(places) > MAX_DEPTH:
                 raise DocumentError("the YAML is nested too deeply", is_too_large=True)
         elif place in ("item", "value") and _is_yaml_string(event):
-            end = event.end_mark.index
-            written = re.sub(r"^(?:[&!]\S*\s+)*", "", source[event.start_mark.index : end])  # anchor, tag
-            yield key, end - len(written), end, _string(event.value, partial(_yaml_scalar, event, written))
+            begin = event.start_mark.index
+            written = source[begin : event.end_mark.index].rstrip()
+            end, written = begin + len(written), re.sub(r"^(?:[&!]\S*\s+)*", "", written)  # anchor, tag
+            yield key, end - len(written), end, _string(event.value, partial(_yaml_scalar, event.style))
         elif place == "key" and isinstance(event, yaml.ScalarEvent):
             key = event.value
 
@@ -187,13 +184,11 @@ def _is_yaml_string(event: Any) -> bool:
     return bool(tag == "tag:yaml.org,2002:str")
 
 
-def _yaml_scalar(event: Any, written: str, text: str) -> str:
-    """A text in the style of the scalar that it replaces, or if that cannot have it, in double quotes."""
-    if event.style in ("|", ">"):
-        return _yaml_block(event, written, text)
-    if event.style == "'" and "\n" not in text:
+def _yaml_scalar(style: str | None, text: str) -> str:
+    """A text with the quotes of what it replaces, or if it cannot have these, in double quotes."""
+    if style == "'" and "\n" not in text:
         return "'" + text.replace("'", "''") + "'"
-    return text if not event.style and _is_plain(text) else json.dumps(text, ensure_ascii=False)
+    return text if not style and _is_plain(text) else json.dumps(text, ensure_ascii=False)
 
 
 def _is_plain(text: str) -> bool:
@@ -203,20 +198,3 @@ def _is_plain(text: str) -> bool:
     except yaml.YAMLError:
         return False
     return _is_yaml_string(event) and event.value == text and len(others) == 3
-
-
-def _yaml_block(event: Any, written: str, text: str) -> str:
-    """A text as a block in the indentation of the one that it replaces; its lines are not folded."""
-    header, *body = written.splitlines()
-    first, first_value = (next(filter(str.strip, lines), "") for lines in (body, event.value.splitlines()))
-    num_spaces = max(1, _num_spaces(first) - _num_spaces(first_value))
-    text = text.rstrip("\n") if event.value[0].isspace() else text.strip("\n ")
-    header = header.replace(">", "|", 1)
-    line_end = "\r\n" if "\r\n" in written else "\n"
-    ends = written[len(written.rstrip()) :]
-    lines = (" " * num_spaces + line if line else "" for line in text.split("\n"))
-    return line_end.join([header, *lines]) + ends
-
-
-def _num_spaces(line: str) -> int:
-    return len(line) - len(line.lstrip(" "))

@@ -5,14 +5,11 @@ import textwrap
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise
-from typing import Protocol
+from typing import Protocol, TypeVar
 
-from ptenmt.documents.inline import LINE_BREAK, Piece, StringText, check_tags, is_translated, limited, tagged
+from ptenmt.documents.inline import LINE_BREAK, Piece, StringText, check_text, is_translated, limited, tagged
 from ptenmt.errors import DocumentError
 from ptenmt.translation.markup import Fragment, text_of
-
-MAX_TAGS = 50_000
-MAX_CHARACTERS = 2_000_000
 
 _TIMES = re.compile(r"\s*[\d:.,]{4,14}\s*-->\s*[\d:.,]{4,14}")
 _NUMBER = re.compile(r"\s*\d+\s*")
@@ -27,16 +24,17 @@ _LINE_END = re.compile(rf"[\r\n\v\f\x85\u2028\u2029]|{LINE_BREAK.pattern}", re.I
 _SUBTITLE_END = re.compile(rf"\r\n|\r|\n|\\N|{LINE_BREAK.pattern}|(?=<v\b)", re.IGNORECASE)
 """The end of a line; other subtitles than these have further signs for it. Each voice has a line."""
 _NO_BREAK = "\ue000"
+_Content = TypeVar("_Content", covariant=True)
 _NO_TAG = str.maketrans("<>{}", "‹›()")
 
 
-class Parsed(Protocol):
-    """A document in text."""
+class Parsed(Protocol[_Content]):
+    """A document, in text or in bytes."""
 
     texts: list[list[Fragment]]
     """Its texts to translate, in order, with their inline elements."""
 
-    def with_texts(self, texts: Sequence[Sequence[Fragment]], /) -> str:
+    def with_texts(self, texts: Sequence[Sequence[Fragment]], /) -> _Content:
         """The document with other texts, one for each of ``texts``; to be called once."""
         ...
 
@@ -116,9 +114,7 @@ def _subtitles(source: str, end: str) -> TextFile:
 
     A blank line ends one if ``end`` is not empty, else only the times of the next one, with a number before.
     """
-    if len(source) > MAX_CHARACTERS:
-        raise DocumentError(f"the subtitles have more than {MAX_CHARACTERS:,} characters", is_too_large=True)
-    check_tags(source.count("<") + source.count("{"), MAX_TAGS)
+    check_text(source, source.count("<") + source.count("{"))
     cues: list[tuple[int, int]] = []
     is_spoken = False
     lines = list(re.finditer(r"[^\r\n]*(?:\r\n|\r|\n|\Z)", source))

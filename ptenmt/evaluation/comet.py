@@ -45,9 +45,6 @@ class Comet:
 
     def score(self, texts: Sequence[str]) -> Score:
         """100 times the mean of the sentences, with the first reference of each."""
-        return mean_score("COMET", self._signature, self._sentence_values(texts))
-
-    def _sentence_values(self, texts: Sequence[str]) -> list[float]:
         import torch  # of unbabel-comet
 
         samples = [
@@ -56,4 +53,4 @@ class Comet:
         ]
         gpus = 1 if torch.cuda.is_available() else 0
         found: Any = self._model.predict(samples, batch_size=_BATCH_SIZE, gpus=gpus, progress_bar=False)
-        return [100 * float(score) for score in found.scores]
+        return mean_score("COMET", self._signature, [100 * float(score) for score in found.scores])

@@ -1,16 +1,15 @@
 """Error analysis: scores by source length, degenerate outputs, worst sentences."""
 
-from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from ptenmt.scores import Scorer
 from ptenmt.translation.safeguards import repeated_ngrams
 
 NUM_EXAMPLES = 20
-_LENGTH_EDGES = (10, 20, 30, 40)
-_MAX_DEGENERATE_EXAMPLES = 5
+_LENGTHS = {10: "0–9", 20: "10–19", 30: "20–29", 40: "30–39", math.inf: "40 or more"}
+"""Names of numbers of words, by the number that they are below."""
 _MAX_PHRASE = 8
 _MIN_REPEATS = 3
 
@@ -47,7 +46,6 @@ class DegenerateOutputs:
     """``empty`` or ``repetitive``."""
     definition: str
     count: int
-    examples: list[EvaluatedSentence]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,42 +67,26 @@ def analyse_errors(
     return ErrorAnalysis(
         by_length=_by_length(sentences, scorer, hypotheses),
         worst=ranked[:NUM_EXAMPLES],
-        degenerate_outputs=find_degenerate_outputs(sentences),
+        degenerate_outputs=[
+            DegenerateOutputs(name=name, definition=definition, count=sum(map(applies, sentences)))
+            for name, (definition, applies) in _DEGENERATE.items()
+        ],
     )
 
 
 def _by_length(
     sentences: Sequence[EvaluatedSentence], scorer: Scorer, hypotheses: Sequence[str]
 ) -> list[Band]:
-    names = list(_band_names(_LENGTH_EDGES))
-    rows: dict[str, list[int]] = {name: [] for name in names}
+    rows: dict[str, list[int]] = {name: [] for name in _LENGTHS.values()}
     for row, sentence in enumerate(sentences):
         if sentence.source is not None:
-            rows[names[bisect_right(_LENGTH_EDGES, len(sentence.source.split()))]].append(row)
+            num_words = len(sentence.source.split())
+            rows[next(name for end, name in _LENGTHS.items() if num_words < end)].append(row)
     return [
         Band(name=name, num_pairs=len(chosen), scores=scorer.values(hypotheses, chosen))
         for name, chosen in rows.items()
         if chosen
     ]
-
-
-def _band_names(edges: Sequence[int]) -> Iterator[str]:
-    """Such as ``0–9``, ``10–19``, ``20 or more``."""
-    for low, high in pairwise((0, *edges)):
-        yield str(low) if high == low + 1 else f"{low:,}–{high - 1:,}"
-    yield f"{edges[-1]:,} or more"
-
-
-def find_degenerate_outputs(sentences: Sequence[EvaluatedSentence]) -> list[DegenerateOutputs]:
-    """Count each kind and give some examples."""
-    outputs = []
-    for name, (definition, applies) in _DEGENERATE.items():
-        matching = list(filter(applies, sentences))
-        first = matching[:_MAX_DEGENERATE_EXAMPLES]
-        outputs.append(
-            DegenerateOutputs(name=name, definition=definition, count=len(matching), examples=first)
-        )
-    return outputs
 
 
 def max_repeats(text: str) -> int:

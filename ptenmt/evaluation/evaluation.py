@@ -97,8 +97,8 @@ class Evaluation:
             "robustness": None if self.robustness is None else list(map(asdict, self.robustness)),
         }
 
-    def write_texts(self, folder: Path) -> list[Path]:
-        """Write sources, references and hypotheses to a folder, one sentence per line, and return the files.
+    def write_texts(self, folder: Path) -> None:
+        """Write sources, references and hypotheses to a folder, one sentence per line.
 
         They are ``source.txt`` and, for each form, such as ``detokenized``: ``detokenized.hypotheses.txt``,
         ``detokenized.reference.txt`` and, if there are more references, ``detokenized.reference2.txt`` and so
@@ -114,7 +114,6 @@ class Evaluation:
         make_folder(folder)
         for name, lines in columns.items():
             write_text(folder / f"{name}.txt", "".join(f"{line or ''}\n" for line in lines))
-        return [folder / f"{name}.txt" for name in columns]
 
 
 def held_out_test_set(run: Run, split: HeldOutSplit, options: LoadOptions) -> TestSet:

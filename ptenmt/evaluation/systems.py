@@ -9,7 +9,7 @@ from ptenmt.config.loading import override_decoding
 from ptenmt.data.batches import encode_pairs, num_batches, sorted_batches
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.text import preparation_options
-from ptenmt.errors import ConfigError, OnProgress
+from ptenmt.errors import OnProgress
 from ptenmt.evaluation.test_sets import Hypotheses, TestSet
 from ptenmt.model.numpy_transformer import NumpyNextWord, NumpyTransformer
 from ptenmt.runs import Choice, Run
@@ -80,10 +80,6 @@ class System:
         choice, warn = options.checkpoint, options.on_warning
         trained = TrainedModel.load(run, checkpoint=choice, task="translation", on_warning=warn)
         decoding = override_decoding(replace(trained.config.decoding, num_hypotheses=1), options.overrides)
-        if decoding.num_hypotheses > 1:
-            raise ConfigError(
-                f"decoding.num_hypotheses={decoding.num_hypotheses}: one hypothesis per sentence is scored"
-            )
         translator = Translator.from_trained_model(trained, options.engine, decoding)
         return cls(trained=trained, translator=translator)
 
@@ -112,8 +108,8 @@ class System:
         another way, as users' texts are.
         """
         sources, prepared = test_set.sources, test_set.prepared
-        if sources is None or prepared is None:
-            raise ValueError("a test set without sources cannot be translated")
+        assert sources is not None
+        assert prepared is not None
         translations: dict[int, Translation] = {}
         if test_set.is_corpus and self._is_prepared_as(test_set):
             for batch in self.translator.translate_prepared(prepared, with_scores=False):

@@ -1,6 +1,6 @@
 """Evaluations as tables, for the terminal and for reports."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ptenmt.evaluation.errors import Band, EvaluatedSentence
 from ptenmt.evaluation.evaluation import Evaluation
@@ -10,24 +10,30 @@ from ptenmt.runs.history import NOTHING
 
 
 def evaluation_tables(evaluation: Evaluation, *, with_details: bool) -> list[Table]:
-    """The scores and the error analysis; with details, by source length, too."""
+    """The scores and the error analysis; with details, by source length and of the worst sentences, too."""
     tables = [scores_table(evaluation), failures_table(evaluation)]
     if evaluation.robustness is not None:
         tables.append(robustness_table(evaluation.robustness))
     if with_details:
-        tables.append(length_table(evaluation.error_analysis.by_length))
+        analysis = evaluation.error_analysis
+        tables += [length_table(analysis.by_length), worst_table(analysis.worst)]
     return [table for table in tables if table.rows]
 
 
-def sentence_tables(sentences: Sequence[EvaluatedSentence]) -> Iterator[Table]:
-    """The worst sentences, a table each."""
-    for rank, sentence in enumerate(sentences, start=1):
-        rows = [] if sentence.source is None else [("source", sentence.source)]
-        for number, reference in enumerate(sentence.references, start=1):
-            rows.append(("reference" if number == 1 else f"reference {number}", reference))
-        rows.append(("translation", sentence.hypothesis or NOTHING))
-        title = f"worst {rank}: sentence {sentence.row:,}"
-        yield Table(title=title, rows=[*rows, ("chrF2++", f"{sentence.score:.1f}")])
+def worst_table(sentences: Sequence[EvaluatedSentence]) -> Table:
+    """The sentences with the lowest scores."""
+    rows = [
+        (
+            f"{sentence.row:,}",
+            f"{sentence.score:.1f}",
+            sentence.source or NOTHING,
+            " | ".join(sentence.references),
+            sentence.hypothesis or NOTHING,
+        )
+        for sentence in sentences
+    ]
+    header = ("sentence", "chrF2++", "source", "reference", "translation")
+    return Table(title="worst sentences", header=header, rows=rows, numbers={0, 1})
 
 
 def scores_table(evaluation: Evaluation) -> Table:
@@ -46,7 +52,7 @@ def scores_table(evaluation: Evaluation) -> Table:
         how = f"sentences/s: {evaluation.search.description}"
         rows.append(("speed", f"{evaluation.sentences_per_second:,.1f}", "", how))
     weights = "" if evaluation.checkpoint is None else f", {evaluation.checkpoint}"
-    title = f"{evaluation.name}{weights}: {_counted_pairs(evaluation)}"
+    title = f"{evaluation.name}{weights}: {evaluation.num_pairs:,} {evaluation.pairs_name}"
     note = (
         "BLEU and chrF2++: higher is better; TER: lower is better. "
         "The intervals are 95% confidence intervals from bootstrap resampling."
@@ -103,9 +109,3 @@ def length_table(bands: Sequence[Band]) -> Table:
     ]
     header = ("words in the source", "sentences", *names)
     return Table(title="by source length", header=header, rows=rows, numbers=range(1, len(header)))
-
-
-def _counted_pairs(of: Evaluation) -> str:
-    """Such as ``500 test pairs``."""
-    name = of.pairs_name if of.num_pairs != 1 else of.pairs_name.replace("pairs", "pair", 1)
-    return f"{of.num_pairs:,} {name}"

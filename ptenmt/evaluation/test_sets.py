@@ -1,6 +1,6 @@
 """Test sets: sources, references and hypotheses, in the text forms that scores compare."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
@@ -85,7 +85,16 @@ class TestSet:
     @classmethod
     def from_pairs(cls, pairs: Sequence[SentencePair], data: DataConfig) -> Self:
         """Pairs of a run's own corpus."""
-        return cls._of_corpus([source for source, _ in pairs], [[target for _, target in pairs]], data)
+        finish, (source_language, target_language) = TextPreparation(data).detokenize, data.languages
+        sources, targets = [source for source, _ in pairs], [target for _, target in pairs]
+        return cls(
+            data=data,
+            is_corpus=True,
+            sources=[finish(text, source_language) for text in sources],
+            prepared=sources,
+            references=[[finish(text, target_language) for text in targets]],
+            token_references=None if spacing(data) == "none" else [[*targets]],
+        )
 
     @classmethod
     def from_files(cls, files: EvaluationFiles, data: DataConfig, *, is_lowercase: bool = False) -> Self:
@@ -99,7 +108,7 @@ class TestSet:
         for file, texts in others if sources is None else [*others, (files.source, sources)]:
             if len(texts) != len(lines):
                 raise DataError(
-                    f"{first} has {_count_lines(lines)}, but {file} has {len(texts):,}",
+                    f"{first} has {len(lines):,} lines, but {file} has {len(texts):,}",
                     "line n of one file must translate line n of the other",
                 )
         references = _without_blanks(columns)
@@ -118,18 +127,6 @@ class TestSet:
             prepared=None if sources is None else [prepare(text, data.languages[0]) for text in sources],
             references=[list(column) for column in references],
             token_references=None,
-        )
-
-    @classmethod
-    def _of_corpus(cls, sources: list[str] | None, targets: list[list[str | None]], data: DataConfig) -> Self:
-        finish, target = TextPreparation(data).detokenize, data.languages[1]
-        return cls(
-            data=data,
-            is_corpus=True,
-            sources=None if sources is None else [finish(text, data.languages[0]) for text in sources],
-            prepared=sources,
-            references=_mapped(targets, lambda text: finish(text, target)),
-            token_references=None if spacing(data) == "none" else targets,
         )
 
     def __len__(self) -> int:
@@ -151,8 +148,7 @@ class TestSet:
 
     def pairs(self) -> list[SentencePair]:
         """The prepared sources, which must be known, with their first references, prepared too."""
-        if self.prepared is None:
-            raise ValueError("a test set without sources has no pairs")
+        assert self.prepared is not None
         targets = _first(self.token_references or self.references)
         targets = targets if self.is_corpus else self._prepared(targets)
         return list(zip(self.prepared, targets, strict=True))
@@ -183,7 +179,7 @@ class TestSet:
         texts = list(read_lines(file))
         if len(texts) != len(self):
             raise DataError(
-                f"{file} has {_count_lines(texts)} instead of {len(self):,}, one for each of the {name}",
+                f"{file} has {len(texts):,} lines instead of {len(self):,}, one for each of the {name}",
                 "line n must translate sentence n; --reference FILE or --run NAME choose other sentences",
             )
         return Hypotheses(
@@ -191,19 +187,11 @@ class TestSet:
         )
 
 
-def _mapped(columns: Sequence[Sequence[str | None]], change: Callable[[str], str]) -> list[list[str | None]]:
-    return [[None if text is None else change(text) for text in column] for column in columns]
-
-
 def _read(file: Path) -> list[str]:
     lines = list(read_lines(file))
     if not any(line.strip() for line in lines):
         raise DataError(f"{file} is empty", "it must have one sentence per line")
     return lines
-
-
-def _count_lines(texts: Sequence[str]) -> str:
-    return f"{len(texts):,} line{'' if len(texts) == 1 else 's'}"
 
 
 def _without_blanks(columns: Mapping[str | Path, Sequence[str]]) -> list[list[str | None]]:

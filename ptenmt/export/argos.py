@@ -13,7 +13,6 @@ import unicodedata
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import sentencepiece
 
@@ -22,8 +21,7 @@ from ptenmt.config import Config, DataConfig
 from ptenmt.data.languages import language_name
 from ptenmt.data.text import TextPreparation, lowers_typed
 from ptenmt.errors import ExportError
-from ptenmt.export.card import CARD_FILE, SUMS_FILE, card_text, json_file
-from ptenmt.export.limits import warn_if_lacking
+from ptenmt.export.card import card_text, json_file, warn_if_lacking
 from ptenmt.model.ctranslate2_model import Quantization, convert
 from ptenmt.runs import versions
 from ptenmt.runs.trained_model import TrainedModel
@@ -94,6 +92,9 @@ def package_files(trained: TrainedModel, quantization: Quantization) -> dict[str
     (name,) = (name for name in trained.weights if name.endswith("final/bias"))
     bias = trained.weights[name].copy()
     bias[suppressed_ids(trained.config.tokenizer)] = _NEVER
+    spm = tokenizer.model  # of another program with its own text preparation
+    if not isinstance(tokenizer, ImportedTokenizer):
+        spm = with_preparation(spm, trained.config.data)
     model = convert(
         replace(trained.config.model, max_positions=longest),
         {**trained.weights, name: bias},
@@ -104,7 +105,7 @@ def package_files(trained: TrainedModel, quantization: Quantization) -> dict[str
     )
     return {
         **{f"model/{name}": content for name, content in model.files.items()},
-        "sentencepiece.model": _prepared(tokenizer, trained.config.data),
+        "sentencepiece.model": spm,
         "spacy/config.cfg": card_text("spacy.cfg").encode(),
         "spacy/meta.json": json_file(_SPACY_META),
         "spacy/tokenizer": _SPACY_TOKENIZER,
@@ -121,25 +122,6 @@ def package_files(trained: TrainedModel, quantization: Quantization) -> dict[str
             }
         ),
     }
-
-
-def _prepared(tokenizer: SentencePieceTokenizer | ImportedTokenizer, data: DataConfig) -> bytes:
-    """The SentencePiece model for Argos; one of another program has its own text preparation.
-
-    Of an imported model it is the source's: Argos joins the target's sub-words itself.
-    """
-    if isinstance(tokenizer, ImportedTokenizer):
-        return tokenizer.model
-    return with_preparation(tokenizer.model, data)
-
-
-def is_package(file: Path) -> bool:
-    """Whether a file is an earlier package."""
-    if not file.is_file() or not zipfile.is_zipfile(file):  # a device may have no end
-        return False
-    with zipfile.ZipFile(file) as package:
-        names = {name.partition("/")[2] for name in package.namelist()}
-    return {_METADATA, CARD_FILE, SUMS_FILE} <= names
 
 
 def package(config: Config, files: Mapping[str, bytes]) -> bytes:

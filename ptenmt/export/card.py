@@ -1,27 +1,32 @@
-"""Model cards: what a model is, its training data, scores and limits."""
+"""Model cards: what a model is, its training data, scores and limits; and what another program lacks."""
 
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
 import yaml
 
-from ptenmt.config import Config, CorpusFile
+from ptenmt.config import Config, CorpusFile, DecodingConfig
 from ptenmt.config.loading import without_paths
 from ptenmt.data.languages import language_name
+from ptenmt.data.text import spacing
 from ptenmt.runs import versions
 from ptenmt.runs.history import NOTHING, History
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.scores import Scorer
+from ptenmt.tokenizers import suppressed_ids
 
 CARD_FILE = "README.md"
 """Where Argos Translate, model hubs and people look for a description."""
 SUMS_FILE = "SHA256SUMS"
 """As ``sha256sum --check`` reads it."""
+
+SEARCH_OPTIONS = ("repetition_penalty", "no_repeat_ngram", "top_k")
+"""Of the section ``decoding``: those that not every search has."""
 
 _SECTIONS = ("tokenizer", "model", "batch", "training", "optimizer", "decoding")
 _LANGUAGES = ("source_language", "target_language", "reverse")
@@ -110,3 +115,32 @@ def _options(config: Config) -> str:
     kept = {section: values[section] for section in _SECTIONS}
     kept["data"] = {name: values["data"][name] for name in (*_LANGUAGES, *_PREPARATION)}
     return yaml.safe_dump(kept, sort_keys=False, allow_unicode=True)
+
+
+def lacking(config: Config, known: Collection[str] = ()) -> str:
+    """The first option of a run, as ``section.name=value``, that a program of plain text does not follow.
+
+    ``known``: which ``SEARCH_OPTIONS`` the program has. Empty if there is none.
+    """
+    if (tokenization := spacing(config.data)) != "none":
+        return f"data.tokenization={tokenization}"
+    for name in SEARCH_OPTIONS:
+        value = getattr(config.decoding, name)
+        if name not in known and value != getattr(DecodingConfig(), name):
+            return f"decoding.{name}={value}"
+    return ""
+
+
+def warn_if_lacking(trained: TrainedModel, program: str, known: Collection[str] = ()) -> None:
+    """Warn if a program's translations will differ from ptenmt's; arguments as for ``lacking``."""
+    if missing := lacking(trained.config, known):
+        advice = "; better train on plain text, as configs/files.yaml does"
+        trained.on_warning(
+            f"{program} has no {missing}: translations will be worse{advice if 'data.' in missing else ''}"
+        )
+
+
+def never_generated(trained: TrainedModel) -> list[int]:
+    """The ids of the target's vocabulary that search never generates."""
+    ids = set(range(trained.tokenizers.target.vocabulary_size))
+    return sorted(set(suppressed_ids(trained.config.tokenizer)) | ids - set(trained.output_ids or ids))

@@ -13,11 +13,9 @@ import yaml
 from ptenmt.config import Config
 from ptenmt.errors import ExportError
 from ptenmt.export.argos import with_preparation
-from ptenmt.export.card import json_file
-from ptenmt.export.limits import lacking, never_generated
+from ptenmt.export.card import json_file, lacking, never_generated
 from ptenmt.model.layouts import in_hugging_face, in_order, interleaving, variable_shapes
 from ptenmt.model.positions import positional_encoding
-from ptenmt.runs.history import History
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import END, PAD, SPECIAL_PIECES, START, UNK, suppressed_ids
 from ptenmt.tokenizers.imported import ImportedTokenizer
@@ -25,7 +23,6 @@ from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 
 _NEVER = -1e9
 """Logit of tokens that are never generated."""
-_SCORES = {"bleu": "BLEU", "chrf": "chrF"}
 
 
 def check_hugging_face(trained: TrainedModel) -> None:
@@ -96,25 +93,13 @@ def hugging_face_files(trained: TrainedModel) -> dict[str, bytes]:
 
 def metadata(trained: TrainedModel) -> str:
     """The head of a model card for Hugging Face's hub, in YAML."""
-    licence = trained.run.exported_facts()["licence"].lower().replace(" ", "-") or "other"
-    scored = [line for line in History(trained.run.path).validations() if line["step"] == trained.info.step]
     facts: dict[str, Any] = {
         "language": list(trained.config.data.languages),
-        "license": licence,
+        "license": trained.run.exported_facts()["licence"].lower().replace(" ", "-") or "other",
         "library_name": "transformers",
         "pipeline_tag": "translation",
         "tags": ["translation", "ptenmt"],
     }
-    if scored:
-        scores = scored[-1]["validation"]
-        metrics = [
-            {"type": key, "name": name, "value": round(scores[key], 2)}
-            for key, name in _SCORES.items()
-            if isinstance(scores.get(key), int | float)
-        ]
-        dataset = {"name": "validation pairs of the training", "type": "ptenmt"}
-        result = {"task": {"type": "translation"}, "dataset": dataset, "metrics": metrics}
-        facts["model-index"] = [{"name": trained.run.name, "results": [result]}]
     return f"---\n{yaml.safe_dump(facts, sort_keys=False, allow_unicode=True)}---\n\n"
 
 

@@ -1,7 +1,6 @@
 """Exporting a run's model for other programs, with a model card and a list of checksums."""
 
 import importlib.util
-import json
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -21,9 +20,8 @@ from ptenmt.config import Config
 from ptenmt.config.loading import dump_config, without_paths
 from ptenmt.errors import ExportError, OutputError
 from ptenmt.export import argos, web_page
-from ptenmt.export.card import SUMS_FILE, card_text, json_file, model_card, with_card
+from ptenmt.export.card import SEARCH_OPTIONS, card_text, json_file, model_card, warn_if_lacking, with_card
 from ptenmt.export.huggingface import check_hugging_face, hugging_face_files, metadata
-from ptenmt.export.limits import SEARCH_OPTIONS, warn_if_lacking
 from ptenmt.model.ctranslate2_model import Quantization, check_ctranslate2, convert
 from ptenmt.runs import Choice, Run
 from ptenmt.runs.trained_model import TrainedModel
@@ -35,35 +33,11 @@ Format = Literal["ctranslate2", "savedmodel", "argos", "huggingface", "web", "we
 """For CTranslate2; TensorFlow (Serving); Argos Translate and LibreTranslate; transformers; browsers; any
 framework."""
 
-_MARKER = "export.json"
-
-
-@dataclass(frozen=True, kw_only=True)
-class _File:
-    """A format of exports that are one file."""
-
-    noun: str
-    name: Callable[[Config], str]
-    """The default name."""
-    content: Callable[[TrainedModel, Mapping[str, bytes], str], bytes]
-    """What is in it, made of a model's files and the card."""
-    is_export: Callable[[Path], bool]
-
-
-_FILES: Mapping[Format, _File] = {
-    "argos": _File(
-        noun="an Argos package",
-        name=argos.package_name,
-        content=lambda trained, files, card: argos.package(trained.config, with_card(files, card)),
-        is_export=argos.is_package,
-    ),
-    "web": _File(
-        noun="a web page",
-        name=web_page.page_name,
-        content=lambda trained, _files, card: web_page.web_page(trained, card),
-        is_export=web_page.is_page,
-    ),
+_FILE_NAMES: Mapping[Format, Callable[[Config], str]] = {
+    "argos": argos.package_name,
+    "web": web_page.page_name,
 }
+"""The default names of exports that are one file."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,14 +72,14 @@ def export_model(
             page that translates in a browser; ``weights``: a folder with safetensors, the tokenizers, and if
             TensorFlow is installed, Keras' files.
         quantization: How CTranslate2 stores the weights (formats ``ctranslate2`` and ``argos``).
-        output: The folder, or the package's file; by default below the run's ``export/``. Only an earlier
-            export is replaced.
+        output: The folder, or the package's file, which must not exist; by default below the run's
+            ``export/``, where an earlier one is replaced.
 
     Raises:
         RunError: There is no such run.
         CheckpointError: It has no weights that can be read.
         ExportError: The format cannot express the model, or has no such option.
-        OutputError: The path cannot be written, or holds something other than an export.
+        OutputError: The path cannot be written, or exists.
     """
     if format not in get_args(Format):
         raise ExportError(
@@ -120,7 +94,9 @@ def export_model(
     trained = TrainedModel.load(run, checkpoint=checkpoint, task="translation", on_warning=on_warning)
     _check_model(trained, format)
     path = Path(output).expanduser() if output is not None else _default_path(trained, format, checkpoint)
-    _check_replaceable(path, format)
+    is_replaced = output is None and not trained.run.is_bundled
+    if path.exists() and not is_replaced:
+        raise OutputError(f"{path} exists", "choose another path with --output, or delete it")
     check_writable(path)
     started = time.perf_counter()
     chosen: Quantization = quantization or "int8"
@@ -136,14 +112,17 @@ def export_model(
 def _default_path(trained: TrainedModel, form: Format, checkpoint: Choice) -> Path:
     folder = Path() if trained.run.is_bundled else trained.run.path
     path = folder / "export" / (form if checkpoint == "best" else f"{form}-{checkpoint}")
-    return path / _FILES[form].name(trained.config) if form in _FILES else path
+    return path / _FILE_NAMES[form](trained.config) if form in _FILE_NAMES else path
 
 
 def _write(path: Path, trained: TrainedModel, form: Format, quantization: Quantization) -> int:
     """Write an export, whole or not at all; returns its size in bytes."""
     files, card = _files(trained, form, quantization, path.name)
-    if form in _FILES:
-        content = _FILES[form].content(trained, files, card)
+    if form == "web":
+        content = web_page.web_page(trained, card)
+    elif form == "argos":
+        content = argos.package(trained.config, with_card(files, card))
+    if form in _FILE_NAMES:
         make_folder(path.parent)
         write_bytes(path, content)
         return len(content)
@@ -162,9 +141,9 @@ def _check_model(trained: TrainedModel, form: Format) -> None:
             "TensorFlow Text, whose tokenizers a SavedModel contains, is not installed",
             "pip install 'tensorflow-text~=2.21.0' (Linux and macOS)",
         )
-    if form == "savedmodel" and trained.config.tokenizer.kind == "imported":
+    if form == "savedmodel" and (kind := trained.config.tokenizer.kind) in ("imported", "words"):
         raise ExportError(
-            "a SavedModel has no operations for tokenizer.kind=imported, an imported model's tokenizer",
+            f"a SavedModel has no operations for tokenizer.kind={kind}",
             "choose another format, such as ctranslate2",
         )
     if form == "weights" and importlib.util.find_spec("tensorflow") is None:
@@ -218,7 +197,7 @@ def _files(
         files=files,
         spm=[file for file in files if file.endswith((".model", ".spm"))],
     )
-    if form not in _FILES:
+    if form not in _FILE_NAMES:
         made = {
             "format": form,
             "weights": trained.info.label,
@@ -228,7 +207,7 @@ def _files(
             **({"tag": tag} if tag else {}),
             **trained.run.exported_facts(),
         }
-        files = {**files, _MARKER: json_file(made)}
+        files = {**files, "export.json": json_file(made)}
     return files, head + model_card(trained, usage, extra=extra)
 
 
@@ -268,29 +247,3 @@ def _weights_files(trained: TrainedModel) -> dict[str, bytes]:
             trained.keras_model.save_weights(folder / "model.weights.h5")
             files |= {file.name: file.read_bytes() for file in folder.iterdir()}
     return files
-
-
-def _check_replaceable(path: Path, form: Format) -> None:
-    """Raise OutputError for anything but a new path, an empty folder, or an export of the same format."""
-    file, hint = _FILES.get(form), "choose another path with --output"
-    if file and path.is_dir():
-        raise OutputError(f"{path} is a folder, and {file.noun} is a file", hint)
-    if file and path.exists() and not file.is_export(path):
-        raise OutputError(f"{path} exists and is not an export", hint)
-    if file or not path.exists():
-        return
-    if not path.is_dir():
-        raise OutputError(f"{path} is not a folder", hint)
-    found = {file.name for file in path.iterdir()}
-    if not found:
-        return
-    try:
-        there = json.loads((path / _MARKER).read_text(encoding="utf-8"))["format"]
-        sums = (path / SUMS_FILE).read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise OutputError(f"{path} is not empty and not an export", hint) from error
-    if there != form:
-        raise OutputError(f"{path} holds an export in the format {there}, not {form}", hint)
-    known = {line.partition("  ")[2].partition("/")[0] for line in sums} | {SUMS_FILE}
-    if others := found - known:
-        raise OutputError(f"{path} holds a file that is not part of the export: {min(others)}", hint)

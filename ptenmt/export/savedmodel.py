@@ -7,8 +7,6 @@ translations (detokenizing, copying unknown words).
 Letters: B sentences, S source tokens, T target tokens, H heads, V target vocabulary.
 """
 
-import re
-import string
 import zlib
 from typing import Any
 
@@ -24,21 +22,10 @@ from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import END, PAD, START, UNK, Tokenizer, TokenizerPair, suppressed_ids
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 from ptenmt.tokenizers.wordpiece import WordPieceTokenizer
-from ptenmt.tokenizers.words import WordTokenizer
 
 _NUM_FRAME_TOKENS = 2  # [START] and [END]
 _BLANK = r"[\pZ\x00-\x1f\x7f-\x9f]"
 _INVISIBLE = r"[\x{ad}\x{200b}-\x{200f}\x{202a}-\x{202e}\x{2060}-\x{206f}\x{feff}\x{e000}-\x{f8ff}]"
-_WORD = r"([\pL\pN_][\pL\pN\pM_]*(?:['’\-][\pL\pN_][\pL\pN\pM_]*)*|[^\pL\pN_ ]\pM*)"
-_PUNCTUATION, _PUNCTUATION_BUT_APOSTROPHE = (
-    re.escape(marks) for marks in (string.punctuation, string.punctuation.replace("'", ""))
-)
-_SPLITTING = {
-    "kept": (_WORD, r" \1 "),
-    "deleted": (rf"[\pP{_PUNCTUATION}]", ""),
-    "space": (f"[{_PUNCTUATION_BUT_APOSTROPHE}]", " "),
-}
-"""For each ``tokenizer.punctuation``: a pattern and its replacement, before splitting at blanks."""
 
 
 def savedmodel_files(trained: TrainedModel) -> dict[str, bytes]:
@@ -47,10 +34,9 @@ def savedmodel_files(trained: TrainedModel) -> dict[str, bytes]:
     ``decoding.max_length`` and ``decoding.length_penalty`` of the run's config apply.
     """
     translator = GreedyGraph(trained.keras_model, trained.tokenizers, trained.config)
-    signatures = {"serving_default": translator.translate, "attention": translator.translate_with_attention}
     with temporary_folder() as folder:
         try:
-            tf.saved_model.save(translator, str(folder), signatures=signatures)
+            tf.saved_model.save(translator, str(folder), signatures=translator.translate)
         except tf.errors.OpError as error:
             raise OutputError(f"cannot write into {folder.parent}: {error}") from error
         files = [file for file in sorted(folder.rglob("*")) if file.is_file()]
@@ -69,14 +55,12 @@ class GreedyGraph(tf.Module):
         super().__init__(name="translator")
         self._weights = [variable.value for variable in model.variables]
         # Bound methods, because an attribute that is the model would save Keras' own metadata as well.
-        self._start, self._decode_step, self._attention = model.start, model.decode_step, model.attention
+        self._start, self._decode_step = model.start, model.decode_step
         self._decoding, self._max_positions = config.decoding, config.model.max_positions
         ids = np.arange(tokenizers.target.vocabulary_size)
         self._is_suppressed = np.isin(ids, suppressed_ids(config.tokenizer))
         self._source = _graph_tokenizer(tokenizers.source)
         self._target = self._source if tokenizers.shared else _graph_tokenizer(tokenizers.target)
-        self._source_tokens = tf.constant(tokenizers.source.vocabulary)
-        self._target_tokens = tf.constant(tokenizers.target.vocabulary)
 
     @_compiled(tf.TensorSpec([None], tf.string, name="text"))
     def translate(self, text: Any) -> dict[str, Any]:
@@ -86,24 +70,6 @@ class GreedyGraph(tf.Module):
         """
         source, is_whole = self._encode(text)
         return self._outputs(source, is_whole, *self._search(source))
-
-    @_compiled(tf.TensorSpec([None], tf.string, name="text"))
-    def translate_with_attention(self, text: Any) -> dict[str, Any]:
-        """Translate sentences [B] and return the attention weights.
-
-        Returns the outputs of ``translate``; ``source_pieces`` [B, S] and ``target_pieces`` [B, T], padded
-        with [PAD]; and the weights of ``Transformer.attention`` by name.
-        """
-        source, is_whole = self._encode(text)
-        ids, scores = self._search(source)
-        is_read = tf.sequence_mask(_lengths(ids) - 1, tf.shape(ids)[1])  # all but the last, which is not fed
-        fed = tf.where(is_read, ids, PAD)[:, : tf.maximum(tf.shape(ids)[1] - 1, 1)]
-        return {
-            **self._outputs(source, is_whole, ids, scores),
-            "source_pieces": tf.gather(self._source_tokens, source),
-            "target_pieces": tf.gather(self._target_tokens, fed),
-            **self._attention(source, fed),
-        }
 
     def _encode(self, text: Any) -> tuple[Any, Any]:
         """Encode texts [B] as padded ids [B, S] with [START] and [END]; [B]: which are not truncated."""
@@ -172,7 +138,7 @@ def _lengths(ids: Any) -> Any:
 
 def _graph_tokenizer(tokenizer: Tokenizer) -> Any:
     """A module that encodes texts [B] as ids [B, ragged], and decodes such, without [START] and [END]."""
-    graphs = {"sentencepiece": _GraphSentencePiece, "wordpiece": _GraphWordPiece, "words": _GraphWords}
+    graphs = {"sentencepiece": _GraphSentencePiece, "wordpiece": _GraphWordPiece}
     graph: Any = graphs[tokenizer.kind]
     return graph(tokenizer)
 
@@ -195,7 +161,9 @@ class _GraphSentencePiece(tf.Module):
 class _GraphWordPiece(tf.Module):
     def __init__(self, tokenizer: WordPieceTokenizer) -> None:
         super().__init__()
-        self._table = _ids_by_token(tokenizer)
+        tokens = tf.constant(tokenizer.vocabulary)
+        entries = tf.lookup.KeyValueTensorInitializer(tokens, tf.range(len(tokens), dtype=tf.int64))
+        self._table = tf.lookup.StaticHashTable(entries, default_value=UNK)
         self._tokenizer = tensorflow_text.BertTokenizer(self._table, lower_case=True)
 
     def encode(self, texts: Any) -> Any:
@@ -205,28 +173,7 @@ class _GraphWordPiece(tf.Module):
         return tf.strings.reduce_join(self._tokenizer.detokenize(ids), axis=-1, separator=" ")
 
 
-class _GraphWords(tf.Module):
-    def __init__(self, tokenizer: WordTokenizer) -> None:
-        super().__init__()
-        self._tokens = tf.constant(tokenizer.vocabulary)
-        self._table = _ids_by_token(tokenizer)
-        self._pattern, self._replacement = _SPLITTING[tokenizer.punctuation]
-
-    def encode(self, texts: Any) -> Any:
-        split = tf.strings.regex_replace(_cleaned(texts), self._pattern, self._replacement)
-        return self._table.lookup(tf.strings.split(split))
-
-    def decode(self, ids: Any) -> Any:
-        return tf.strings.reduce_join(tf.gather(self._tokens, ids), axis=-1, separator=" ")
-
-
 def _cleaned(texts: Any) -> Any:
     """``tokenizers.base.clean_text`` in a graph."""
     texts = tensorflow_text.normalize_utf8(texts, "NFC")
     return tf.strings.regex_replace(tf.strings.regex_replace(texts, _BLANK, " "), _INVISIBLE, "")
-
-
-def _ids_by_token(tokenizer: Tokenizer) -> Any:
-    tokens = tf.constant(tokenizer.vocabulary)
-    entries = tf.lookup.KeyValueTensorInitializer(tokens, tf.range(len(tokens), dtype=tf.int64))
-    return tf.lookup.StaticHashTable(entries, default_value=UNK)

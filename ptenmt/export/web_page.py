@@ -9,20 +9,18 @@ import json
 import re
 from dataclasses import asdict
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ptenmt.config import Config
 from ptenmt.errors import ExportError
-from ptenmt.export.limits import lacking, never_generated
+from ptenmt.export.card import lacking, never_generated
 from ptenmt.model.ctranslate2_model import why_not_ctranslate2
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 
 _STYLES = ("style", "panes", "inside")
-_MARK = b'<meta name="generator" content="ptenmt export --format web">'
 _IMPORT = re.compile(r'from "\./(.+?)\.js";$', re.MULTILINE)
 _MODULE_SYNTAX = re.compile(r"^import .*\n|^export ", re.MULTILINE)
 
@@ -44,12 +42,6 @@ def check_web(trained: TrainedModel) -> None:
 def page_name(config: Config) -> str:
     """The name of a page's file, such as ``pt-en.html``."""
     return f"{'-'.join(config.data.languages)}.html"
-
-
-def is_page(file: Path) -> bool:
-    """Whether a file is an earlier page."""
-    with file.open("rb") as stream:
-        return _MARK in stream.read(4096)
 
 
 def web_page(trained: TrainedModel, card: str) -> bytes:

@@ -15,8 +15,17 @@ import numpy as np
 from ptenmt.config import ModelConfig
 from ptenmt.config.schema import SourceMarks
 from ptenmt.errors import ModelImportError
-from ptenmt.importing.foreign import ForeignModel, Vocabulary, check_architecture, model_config
-from ptenmt.importing.tensors import TO_FLOAT32, Tensors, read_json, reading, sentencepiece_models
+from ptenmt.importing.foreign import (
+    TO_FLOAT32,
+    ForeignModel,
+    Tensors,
+    Vocabulary,
+    check_architecture,
+    model_config,
+    read_json,
+    reading,
+    sentencepiece_models,
+)
 from ptenmt.model.layouts import in_ctranslate2, interleaving
 from ptenmt.model.positions import positional_encoding
 
@@ -27,13 +36,7 @@ _MAX_POSITIONS = 1024
 """Enough for any sentence; other programs store 5,000."""
 _ACTIVATIONS = {0: "relu", 2: "swish", 3: "gelu"}
 _UNKNOWN_PARTS = (
-    "layernorm_embedding",
-    "relative",
-    "rotary",
-    "alibi",
-    "project_in",
-    "norm_residual",
-    "weight_zero",
+    *("layernorm_embedding", "relative", "rotary", "alibi", "project_in", "norm_residual", "weight_zero"),
 )
 _POSITIONS = "encoder/position_encodings/encodings"
 
@@ -43,8 +46,9 @@ def read_ctranslate2(folder: Path, place: Path | None = None) -> ForeignModel:
 
     ``place`` has ``model.bin``; by default the folder itself, or ``model`` in it.
     """
-    metadata = read_json(folder / "metadata.json", needed=False)
-    check_architecture(folder / "metadata.json", metadata, {"target_prefix": ("", None)})
+    package = folder / "metadata.json"
+    metadata = read_json(package, needed=False)
+    check_architecture(package, {"target_prefix": (metadata.get("target_prefix"), ("", None))})
     place = place or (folder / "model" if (folder / "model" / "model.bin").exists() else folder)
     tensors = _open_model(place / "model.bin")
     config = read_json(place / "config.json", needed=False)
@@ -141,22 +145,14 @@ def _model_config(tensors: Tensors, config: dict[str, Any], marks: SourceMarks) 
             raise ModelImportError(f"{file}: ptenmt cannot express {name}", "choose a model without it")
     is_gated = "encoder/layer_0/ffn/linear_0_noact/weight" in shapes
     activation = int(_scalar(tensors, "encoder/activation"))
-    found = {
-        "activation": activation,
-        "multi_query_attention": _scalar(tensors, "encoder/multi_query_attention"),
-        "scale_embeddings": _scalar(tensors, "encoder/scale_embeddings", 1) != 0,
-        "num_source_embeddings": 2 if "encoder/embeddings_1/weight" in shapes else 1,
-        "position_encodings": _POSITIONS in shapes,
-    }
     check_architecture(
         file,
-        found,
         {
-            "activation": (2,) if is_gated else tuple(_ACTIVATIONS),
-            "multi_query_attention": (0,),
-            "scale_embeddings": (True,),
-            "num_source_embeddings": (1,),
-            "position_encodings": (True,),
+            "activation": (activation, (2,) if is_gated else tuple(_ACTIVATIONS)),
+            "multi_query_attention": (_scalar(tensors, "encoder/multi_query_attention"), (0,)),
+            "scale_embeddings": (_scalar(tensors, "encoder/scale_embeddings", 1) != 0, (True,)),
+            "embeddings_1": ("encoder/embeddings_1/weight" in shapes, (False,)),
+            "position_encodings": (_POSITIONS in shapes, (True,)),
         },
     )
 
@@ -177,8 +173,8 @@ def _model_config(tensors: Tensors, config: dict[str, Any], marks: SourceMarks) 
         head_size = int(_scalar(tensors, "encoder/layer_0/self_attention/head_dim")) or width // heads
         special_size = None if head_size * heads == width else head_size
         return model_config(
-            file,
-            depths=(encoder, decoder),
+            num_layers=encoder,
+            decoder_layers=decoder,
             d_model=width,
             num_heads=heads,
             d_ff=shapes["encoder/layer_0/ffn/linear_0/weight"][0],

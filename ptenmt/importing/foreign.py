@@ -1,11 +1,13 @@
-"""A model of another program, and its conversion for good into ptenmt's own weights and tokenizers.
+"""A model of another program: its files, and its conversion for good into ptenmt's weights and tokenizers.
 
 What differs between programs are the order of the vocabulary and its special tokens, the order of a state's
 components (where positions have their sines first), and the names and layout of weights. Afterwards nothing
 in ptenmt needs to know where a run came from.
 """
 
-from collections.abc import Callable, Mapping, Sequence, Set
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,16 +16,54 @@ import numpy as np
 
 from ptenmt.config import DecodingConfig, ModelConfig, TokenizerConfig
 from ptenmt.errors import ConfigError, ModelImportError, TokenizerError
-from ptenmt.importing.tensors import Tensors
 from ptenmt.model.layouts import Place, in_order, interleaving, variable_shapes
 from ptenmt.tokenizers import SPECIAL_PIECES, UNK, TokenizerPair
 from ptenmt.tokenizers.imported import ImportedTokenizer
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 
+TO_FLOAT32 = "convert the model to float32 first"
+_AS_SAFETENSORS = (
+    "write it where you trust the folder: python -c 'from transformers import AutoModelForSeq2SeqLM as M; "
+    'M.from_pretrained("{folder}").save_pretrained("{folder}", max_shard_size="10GB")\''
+)
+_SENTENCEPIECE_FILES = (
+    ("source.spm", "target.spm"),
+    ("sentencepiece.model", "sentencepiece.model"),
+    ("spm.model", "spm.model"),
+)
 _LEAST_KNOWN = 0.9
 """Least share of a vocabulary's tokens that are pieces of the SentencePiece model that belongs to it."""
 NEVER = -1e4
 """Logit of tokens that a model cannot generate: their probability is 0, and float16 can hold it."""
+
+
+@dataclass(frozen=True)
+class Tensors:
+    """The arrays of a file."""
+
+    file: Path
+    shapes: Mapping[str, tuple[int, ...]]
+    read: Callable[[str], np.ndarray]
+
+    def get(self, place: Place, shape: tuple[int, ...]) -> np.ndarray:
+        """Read a variable, as float32; ModelImportError if it is missing, damaged or of another shape."""
+        name = next((name for name in place.names if name in self.shapes), None)
+        if name is None:
+            if place.is_optional:
+                return np.zeros(shape, np.float32)
+            raise ModelImportError(
+                f"{self.file} has no weight {place.names[-1]}", "it is of another architecture"
+            )
+        rows, *columns = shape[::-1] if place.is_transposed else shape
+        stored, found = (place.num_parts * rows, *columns), self.shapes[name]
+        if _without_ones(found) != _without_ones(stored):
+            raise ModelImportError(
+                f"{self.file}: {name} has the shape {found}, and the model's sizes need {stored}",
+                "the weights and the config are of different models",
+            )
+        with reading(self.file):
+            array = self.read(name).reshape(stored)[place.part * rows : (place.part + 1) * rows]
+        return (array.T if place.is_transposed else array).astype(np.float32, copy=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,26 +183,19 @@ class ForeignModel:
         return weights
 
 
-def model_config(file: Path, *, depths: tuple[int, int], **options: Any) -> ModelConfig:
-    """The section ``model``; ``depths``: blocks of both stacks. Raises ModelImportError for wrong sizes."""
-    encoder, decoder = depths
-    try:
-        return ModelConfig(
-            num_layers=encoder, decoder_layers=None if encoder == decoder else decoder, **options
-        )
-    except ConfigError as error:
-        raise ModelImportError(f"{file}: {error.message}", error.hint) from error
+def model_config(*, num_layers: int, decoder_layers: int, **options: Any) -> ModelConfig:
+    """The section ``model``; raises ConfigError for what it cannot be."""
+    if decoder_layers != num_layers:
+        options["decoder_layers"] = decoder_layers
+    return ModelConfig(num_layers=num_layers, **options)
 
 
-def check_architecture(
-    file: Path, found: Mapping[str, Any], expressible: Mapping[str, tuple[Any, ...]]
-) -> None:
-    """Raise ModelImportError for an option of another program with a value that ptenmt cannot express.
+def check_architecture(file: Path, options: Mapping[str, tuple[Any, tuple[Any, ...]]]) -> None:
+    """Raise ModelImportError for an option of another program whose value is none that ptenmt can express.
 
-    ``expressible`` has the values that it can; the first is that of an option that is not given.
+    ``options``: by name, the value and those that it may have.
     """
-    for option, values in expressible.items():
-        value = found.get(option, values[0])
+    for option, (value, values) in options.items():
         if value not in values:
             known = ", ".join(map(repr, values))
             raise ModelImportError(
@@ -175,3 +208,69 @@ def _gathered(array: np.ndarray, rows: np.ndarray, missing: float) -> np.ndarray
     gathered: np.ndarray = array[np.maximum(rows, 0)]
     gathered[rows < 0] = missing
     return gathered
+
+
+def _without_ones(shape: Sequence[int]) -> list[int]:
+    return [size for size in shape if size != 1]
+
+
+def open_tensors(folder: Path) -> Tensors:
+    """Open the weights in a folder of Hugging Face's; raises ModelImportError."""
+    import safetensors
+
+    file = folder / "model.safetensors"
+    if not file.exists():
+        raise ModelImportError(f"{folder} has no model.safetensors", _AS_SAFETENSORS.format(folder=folder))
+    with reading(file):
+        opened: Any = safetensors.safe_open(file, "numpy")
+        slices = {name: opened.get_slice(name) for name in opened.keys()}  # noqa: SIM118
+    for name, content in slices.items():
+        if content.get_dtype() == "BF16":
+            raise ModelImportError(f"{file}: {name} is in bfloat16", TO_FLOAT32)
+    shapes = {name: tuple(content.get_shape()) for name, content in slices.items()}
+    return Tensors(file, shapes, opened.get_tensor)
+
+
+def most_unpacked(archive: Path) -> int:
+    """The most bytes that an archive of weights, which hardly shrink, may have unpacked."""
+    return max(1_000_000_000, 4 * archive.stat().st_size)
+
+
+def sentencepiece_models(*folders: Path) -> tuple[bytes, bytes]:
+    """Read the SentencePiece models of both languages, from the first folder that has one."""
+    for folder in folders:
+        for source, target in _SENTENCEPIECE_FILES:
+            if (folder / source).exists():
+                with reading(folder / target):
+                    return (folder / source).read_bytes(), (folder / target).read_bytes()
+    names = ", ".join(dict.fromkeys(name for pair in _SENTENCEPIECE_FILES for name in pair))
+    raise ModelImportError(
+        f"{folders[0]} has no SentencePiece model ({names})",
+        "copy the one that the model was trained with there; models with sub-words by BPE cannot be imported",
+    )
+
+
+@contextmanager
+def reading(file: Path) -> Iterator[None]:
+    """Raise ModelImportError for a file that is missing, truncated or damaged."""
+    try:
+        yield
+    except ModelImportError:
+        raise
+    except ConfigError as error:
+        raise ModelImportError(f"{file}: {error.message}", error.hint) from error
+    except FileNotFoundError as error:
+        raise ModelImportError(f"{file} is missing", "copy the whole folder") from error
+    except KeyError as error:
+        raise ModelImportError(f"{file} has no {error.args[0]}", "copy the whole file") from error
+    except Exception as error:  # every format has errors of its own
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ModelImportError(f"{file} cannot be read: {reason}", "copy or download it again") from error
+
+
+def read_json(file: Path, *, needed: bool = True) -> dict[str, Any]:
+    """Read an object of JSON; ModelImportError if it is damaged, or missing and ``needed``."""
+    if not needed and not file.exists():
+        return {}
+    with reading(file):
+        return dict(json.loads(file.read_text(encoding="utf-8")))

@@ -18,11 +18,18 @@ from ptenmt.config import DecodingConfig
 from ptenmt.config.loading import build_config
 from ptenmt.errors import ModelImportError
 from ptenmt.importing.ctranslate2 import read_ctranslate2
-from ptenmt.importing.foreign import ForeignModel, Vocabulary, check_architecture, model_config
-from ptenmt.importing.tensors import most_unpacked, open_tensors, read_json, reading, sentencepiece_models
+from ptenmt.importing.foreign import (
+    ForeignModel,
+    Vocabulary,
+    check_architecture,
+    model_config,
+    most_unpacked,
+    open_tensors,
+    read_json,
+    reading,
+    sentencepiece_models,
+)
 from ptenmt.model.layouts import in_hugging_face
-from ptenmt.tokenizers import SPECIAL_PIECES
-from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 
 _EPSILON = 1e-5
 _MAX_POSITIONS = 512
@@ -34,74 +41,52 @@ _CONFIG = "special:model.yml"
 
 
 def read_hugging_face(folder: Path) -> ForeignModel:
-    """Read a Marian model, or one that ptenmt exported; raises ModelImportError."""
+    """Read a model of Hugging Face's class Marian; raises ModelImportError."""
     file = folder / "config.json"
     config = read_json(file)
-    is_marian = config.get("model_type") == "marian"
-    check_architecture(
-        file,
-        {"scale_embedding": False, **config},
-        {
-            "model_type": ("", "marian", "pegasus"),
-            "activation_function": ("gelu", *_ACTIVATIONS),
-            "scale_embedding": (True,),
-            "static_position_embeddings": (True,),
-            "normalize_before": (not is_marian,),
-            "normalize_embedding": (False,),
-            "add_final_layer_norm": (False, not is_marian),
-            "decoder_attention_heads": (config.get("encoder_attention_heads"),),
-            "decoder_ffn_dim": (config.get("encoder_ffn_dim"),),
-        },
-    )
-    exported = read_json(folder / "export.json", needed=False)
-    own, is_own = folder / "spiece.model", bool(exported) and not (folder / "source.spm").exists()
-    if is_own:
-        with reading(own):
-            spm = own.read_bytes(), own.read_bytes()
-            vocabulary = SentencePieceTokenizer(spm[0]).vocabulary
-        _, unknown, start, end = SPECIAL_PIECES
-        source = target = Vocabulary(tokens=vocabulary, unknown=unknown, end=end, start=start)
-    elif is_marian:
-        source, target = _vocabularies(folder, config)
-        spm = sentencepiece_models(folder)
-    else:
-        raise ModelImportError(f"{folder}: only Pegasus models that ptenmt exported can be imported")
-    tied = "none"
-    if config.get("tie_word_embeddings", True):
-        tied = "all" if config.get("share_encoder_decoder_embeddings", True) else "target"
+    expressible = {
+        "activation_function": ("gelu", *_ACTIVATIONS),
+        "static_position_embeddings": (True,),
+        "normalize_before": (False,),
+        "normalize_embedding": (False,),
+        "add_final_layer_norm": (False,),
+        "share_encoder_decoder_embeddings": (True,),
+        "decoder_attention_heads": (config.get("encoder_attention_heads"),),
+        "decoder_ffn_dim": (config.get("encoder_ffn_dim"),),
+    }
+    options = {option: (config.get(option, values[0]), values) for option, values in expressible.items()}
+    needed = {"model_type": "marian", "scale_embedding": True}
+    options |= {option: (config.get(option), (value,)) for option, value in needed.items()}
+    check_architecture(file, options)
+    vocabulary = _vocabulary(folder, config)
     with reading(file):
         model = model_config(
-            file,
-            depths=(config["encoder_layers"], config["decoder_layers"]),
+            num_layers=config["encoder_layers"],
+            decoder_layers=config["decoder_layers"],
             d_model=config["d_model"],
             num_heads=config["encoder_attention_heads"],
             d_ff=config["encoder_ffn_dim"],
             max_positions=config["max_position_embeddings"],
-            norm="post" if is_marian else "pre",
+            norm="post",
             activation=_ACTIVATIONS[config.get("activation_function", "gelu")],
             norm_epsilon=config.get("norm_epsilon", _EPSILON),
-            source_marks="both" if is_own else "end",
-            tied_embeddings=tied,
+            source_marks="end",
+            tied_embeddings="all" if config.get("tie_word_embeddings", True) else "none",
         )
     generation = folder / "generation_config.json"
+    searched = read_json(generation, needed=False)
     tokenizer = read_json(folder / "tokenizer_config.json", needed=False)
     return ForeignModel(
-        form=f"Hugging Face's {'Marian' if is_marian else 'Pegasus'}",
+        form="Hugging Face's Marian",
         model=model,
-        source=source,
-        target=target,
-        spm=spm,
+        source=vocabulary,
+        target=vocabulary,
+        spm=sentencepiece_models(folder),
         tensors=open_tensors(folder),
         place=in_hugging_face,
         languages=(str(tokenizer.get("source_lang") or ""), str(tokenizer.get("target_lang") or "")),
-        decoding=_decoding(
-            generation,
-            read_json(generation, needed=False),
-            "num_beams",
-            "length_penalty",
-            "no_repeat_ngram_size",
-        ),
-        exported=exported,
+        decoding=_decoding(generation, searched, "num_beams", "length_penalty", "no_repeat_ngram_size"),
+        exported=read_json(folder / "export.json", needed=False),
     )
 
 
@@ -113,17 +98,14 @@ def read_npz(folder: Path) -> ForeignModel:
     from ctranslate2.converters import MarianConverter
 
     options = folder / "decoder.yml"
-    decoder = _yaml(options)
-    named = [folder / Path(name).name for name in decoder.get("models", ())] or sorted(folder.glob("*.npz"))
-    if len(named) != 1:
-        raise ModelImportError(f"{folder} has {len(named)} models (*.npz)", "leave only one there")
-    file = named[0]
+    with reading(options):
+        decoder = dict(yaml.safe_load(options.read_text(encoding="utf-8")))
+        names = (decoder["models"][0], *decoder["vocabs"])
+        file, *vocabularies = (folder / Path(name).name for name in names)
     _check_marian(file)
-    # Such as model.vocab.yml of both languages, or model.src.vocab.yml and model.trg.vocab.yml.
-    names = decoder.get("vocabs") or sorted(path.name for path in folder.glob("*vocab*.yml")) or ["vocab.yml"]
     with temporary_folder() as converted:
         with reading(file), file.open("rb") as stream:  # an own one, since the converter closes none
-            converter = MarianConverter(stream, [str(folder / Path(name).name) for name in names])
+            converter = MarianConverter(stream, [*map(str, vocabularies)])
             converter.convert(str(converted), force=True)
         found = read_ctranslate2(folder, converted)
     return replace(
@@ -135,50 +117,33 @@ def read_npz(folder: Path) -> ForeignModel:
 
 
 def _check_marian(file: Path) -> None:
-    """Raise ModelImportError for a file that is too large unpacked, or has what ptenmt cannot express."""
+    """Raise ModelImportError for a file that is too large, or has what the converter does not see."""
     with reading(file), file.open("rb") as stream, np.load(stream) as archive:
         unpacked = sum(entry.file_size for entry in archive.zip.infolist())
         if unpacked > most_unpacked(file):
             raise ValueError(f"it would have {unpacked:,} bytes unpacked")
         config = yaml.safe_load(archive[_CONFIG].tobytes().rstrip(b"\0"))
+    expressible = {
+        "transformer-ffn-depth": 2,
+        "transformer-tied-layers": [],
+        "transformer-train-positions": False,
+        "transformer-train-position-embeddings": False,
+        "lemma-dim-emb": 0,
+    }
     check_architecture(
-        file,
-        config,
-        {
-            "type": ("", "transformer"),
-            "transformer-preprocess": ("",),
-            "transformer-postprocess": ("dan",),
-            "transformer-postprocess-emb": ("d", ""),
-            "transformer-postprocess-top": ("",),
-            "transformer-ffn-activation": ("swish", "relu"),
-            "transformer-ffn-depth": (2,),
-            "transformer-decoder-autoreg": ("self-attention",),
-            "transformer-no-projection": (False,),
-            "transformer-tied-layers": ([],),
-            "transformer-train-positions": (False,),
-            "transformer-train-position-embeddings": (False,),
-            "lemma-dim-emb": (0,),
-        },
+        file, {option: (config.get(option, value), (value,)) for option, value in expressible.items()}
     )
 
 
-def _vocabularies(folder: Path, config: Mapping[str, Any]) -> tuple[Vocabulary, Vocabulary]:
-    """Hugging Face's, one of both languages or two; its decoder starts from the token for padding."""
-    special = {"unknown": "<unk>", "end": "</s>"}
-    source, target = folder / "vocab.json", folder / "target_vocab.json"
-    source_tokens = _numbered(source, read_json(source))
-    tokens = _numbered(target, read_json(target)) if target.exists() else source_tokens
+def _vocabulary(folder: Path, config: Mapping[str, Any]) -> Vocabulary:
+    """Hugging Face's, of both languages; its decoder starts from the token for padding."""
+    vocabulary = folder / "vocab.json"
+    tokens = _numbered(vocabulary, read_json(vocabulary))
     file, pad = folder / "config.json", config.get("pad_token_id")
-    check_architecture(file, config, {"decoder_start_token_id": (pad,)})
+    check_architecture(file, {"decoder_start_token_id": (config.get("decoder_start_token_id", pad), (pad,))})
     if not isinstance(pad, int) or pad not in range(len(tokens)):
-        raise ModelImportError(
-            f"{file}: pad_token_id={pad!r} is no id of {target if target.exists() else source}"
-        )
-    start = tokens[pad]
-    vocabulary = Vocabulary(tokens=tokens, start=start, **special)
-    if not target.exists():
-        return vocabulary, vocabulary
-    return Vocabulary(tokens=source_tokens, start=None, **special), vocabulary
+        raise ModelImportError(f"{file}: pad_token_id={pad!r} is no id of {vocabulary}")
+    return Vocabulary(tokens=tokens, start=tokens[pad], unknown="<unk>", end="</s>")
 
 
 def _numbered(file: Path, ids: Mapping[str, Any]) -> list[str]:
@@ -197,10 +162,3 @@ def _decoding(file: Path, found: Mapping[str, Any], *names: str) -> DecodingConf
     with reading(file):
         values = {own: found[theirs] for own, theirs in options.items() if found.get(theirs)}
         return build_config({"decoding": values}).decoding
-
-
-def _yaml(file: Path) -> dict[str, Any]:
-    if not file.exists():
-        return {}
-    with reading(file):
-        return dict(yaml.safe_load(file.read_text(encoding="utf-8")))

@@ -14,9 +14,8 @@ from ptenmt.data.kept_parts import PLACEHOLDERS
 from ptenmt.data.languages import two_letter_code
 from ptenmt.errors import DownloadError, ModelImportError, PtenmtError
 from ptenmt.importing.ctranslate2 import read_ctranslate2
-from ptenmt.importing.foreign import ForeignModel
+from ptenmt.importing.foreign import ForeignModel, most_unpacked, reading
 from ptenmt.importing.marian import read_hugging_face, read_npz
-from ptenmt.importing.tensors import most_unpacked, reading
 from ptenmt.runs import SEARCH_FACTS, Run, run_path, written_whole
 from ptenmt.runs.weights import write_weights
 
@@ -74,8 +73,6 @@ def import_model(
             target_language=target_language,
             augment=AugmentConfig(placeholders=_PLACEHOLDERS if has_placeholders else 0.0),
         )
-        for side in (tokenizers.source, tokenizers.target):
-            side.encode(["a"])  # raises TokenizerError for a damaged model
         config = Config(data=data, tokenizer=tokenizer, model=model.model, decoding=model.decoding)
         files = [path] if path.is_file() else sorted(file for file in folder.rglob("*") if file.is_file())
         weights = model.weights()
@@ -103,7 +100,7 @@ def read_model(folder: Path) -> ForeignModel:
         return read_ctranslate2(folder)
     if (folder / "config.json").exists():
         return read_hugging_face(folder)
-    if any(folder.glob("*.npz")) or (folder / "decoder.yml").exists():
+    if (folder / "decoder.yml").exists():
         return read_npz(folder)
     raise ModelImportError(f"{folder} is no model that ptenmt knows", f"name {_KNOWN}")
 
@@ -148,11 +145,10 @@ def _languages(
     folder: Path, model: ForeignModel, given: tuple[str | None, str | None], on_warning: Callable[[str], None]
 ) -> tuple[str, str]:
     """The languages: those that were given, else those of the files, else pt and en with a warning."""
-    if own := model.exported.get("languages"):
-        return given[0] or own[0], given[1] or own[1]
-    codes = []
+    languages = []
+    stated_languages = model.exported.get("languages") or model.languages
     for side, code, stated, default in zip(
-        ("source", "target"), given, model.languages, ("pt", "en"), strict=True
+        ("source", "target"), given, stated_languages, ("pt", "en"), strict=True
     ):
         found = code or (two_letter_code(stated) if len(stated) > 2 else stated)
         if stated and not found:
@@ -162,21 +158,17 @@ def _languages(
             )
         if not found:
             on_warning(f"the {side} language is not stated: --{side}-language {default} is assumed")
-        codes.append(found or default)
-    return codes[0], codes[1]
+        languages.append(found or default)
+    return languages[0], languages[1]
 
 
 def _stated_licence(folder: Path) -> str:
     """The licence that a model card's head names, or the first line of a licence's text."""
-    card = folder / "README.md"
-    if card.exists():
-        with reading(card):
-            head = card.read_text(encoding="utf-8", errors="replace")[:10_000]
-        if found := re.search(r"^licen[sc]e: *(\S.*)$", head, re.MULTILINE | re.IGNORECASE):
-            return found[1].strip()
-    for name in _LICENCE_FILES:
+    for name in ("README.md", *_LICENCE_FILES):
         if (folder / name).exists():
             with reading(folder / name):
-                lines = (folder / name).read_text(encoding="utf-8", errors="replace").splitlines()
-            return next((line.strip() for line in lines if line.strip()), "")
+                text = (folder / name).read_text(encoding="utf-8", errors="replace")
+            pattern = r"^licen[sc]e: *(\S.*)$" if name == "README.md" else r"^ *(\S.*)$"
+            if found := re.search(pattern, text[:10_000], re.MULTILINE | re.IGNORECASE):
+                return found[1].strip()
     return ""

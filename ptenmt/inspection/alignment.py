@@ -1,7 +1,7 @@
 """Attention weights of every layer, block and head, and the word alignments that they give."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,10 +9,9 @@ import numpy as np
 
 from ptenmt.data.batches import encode_pairs
 from ptenmt.data.readers import SentencePair
-from ptenmt.data.store import RaggedIds
 from ptenmt.errors import ConfigError, DataError
 from ptenmt.inspection.figures import HeatMap, Palette
-from ptenmt.inspection.inspector import Inspector, Reading
+from ptenmt.inspection.inspector import Inspector
 from ptenmt.model.ctranslate2_model import default_alignment_layer
 from ptenmt.model.numpy_transformer import NumpyTransformer
 from ptenmt.runs.trained_model import TrainedModel
@@ -24,7 +23,7 @@ Head = int | Literal["all", "mean"]
 """One head, counted from 1; all of them; or their mean."""
 
 MAX_PANELS_IN_A_ROW = 4
-BATCH_SENTENCES = 32
+_BATCH_SENTENCES = 32
 _MAX_SURE_PAIRS = 100
 _MIN_SURE_WORDS = 10
 
@@ -49,11 +48,6 @@ class AttentionWeights:
     """``encoder_layer{i}`` [H, S, S], ``decoder_layer{i}_block1`` [H, T, T], ``…_block2`` [H, T, S]."""
     alignment_layer: int | None = None
     """The decoder layer whose cross-attention aligns words best, counted from 1; None: unknown."""
-
-    def num_layers(self, block: Block) -> int:
-        """The number of layers that have this block: those of the encoder, or of the decoder."""
-        numbers = range(1, len(self.weights) + 1)
-        return sum(weights_name(block, number) in self.weights for number in numbers)
 
 
 def weights_name(block: Block, layer: int) -> str:
@@ -106,10 +100,11 @@ def attention_panels(
     if block != "encoder" and not shown.target_pieces:
         raise ConfigError(f"there is no block {block}: the model is an encoder alone", "--block encoder")
     owner = "encoder" if block == "encoder" else "decoder"
-    num_layers = shown.num_layers(block)
+    numbers = range(1, len(shown.weights) + 1)
+    num_layers = sum(weights_name(block, number) in shown.weights for number in numbers)
     if layer is None:
         layer = shown.alignment_layer if block == "cross" and shown.alignment_layer else num_layers
-    layer = check_number("layer", layer, num_layers, owner)
+    check_number("layer", layer, num_layers, owner)
     name, seen, palette = _SEEN[block]
     if not shown.target_pieces:
         seen = seen.replace("source tokens", "words")
@@ -135,15 +130,15 @@ def chosen_heads(weights: np.ndarray, head: Head) -> dict[str, np.ndarray]:
         return {"mean over the heads" if num_heads > 1 else "the only head": weights.mean(axis=0)}
     if head == "all":
         return {f"head {number}": values for number, values in enumerate(weights, 1)}
-    return {f"head {head}": weights[check_number("head", head, num_heads) - 1]}
+    check_number("head", head, num_heads)
+    return {f"head {head}": weights[head - 1]}
 
 
-def check_number(what: str, number: int, count: int, owner: str = "model") -> int:
-    """Return the number of a layer or head, counted from 1; a ConfigError if its owner has no such one."""
+def check_number(what: str, number: int, count: int, owner: str = "model") -> None:
+    """Raise ConfigError if the owner has no layer or head of a number, counted from 1."""
     if not 1 <= number <= count:
         known = f"{what}s 1 to {count}" if count > 1 else f"one {what}, which is 1"
         raise ConfigError(f"there is no {what} {number}: the {owner} has {known}", f"choose with --{what}")
-    return number
 
 
 # Word alignment
@@ -164,11 +159,6 @@ class AlignedPair:
     """The layer of the cross-attention, counted from 1."""
     heads: str
     """``head 2``, or ``mean over the heads``."""
-
-    @property
-    def origin(self) -> str:
-        """The layer and heads as a text."""
-        return f"decoder, layer {self.layer}: {self.heads}"
 
     @property
     def links(self) -> list[tuple[int, int]]:
@@ -196,8 +186,8 @@ def choose_layer(trained: TrainedModel, pairs: Sequence[SentencePair]) -> int:
     sure_pairs = [pair for pair in pairs if _sure_words(*pair)][:_MAX_SURE_PAIRS]
     layers = range(1, config.num_decoder_layers + 1)
     hits: dict[str, list[list[bool]]] = {}  # of each word, for each time that it occurs, of each layer
-    for first in range(0, len(sure_pairs), BATCH_SENTENCES):
-        batch = sure_pairs[first : first + BATCH_SENTENCES]
+    for first in range(0, len(sure_pairs), _BATCH_SENTENCES):
+        batch = sure_pairs[first : first + _BATCH_SENTENCES]
         encoded, _ = encode_pairs(tokenizers, batch, config.max_positions)
         source, target = encoded.batch(np.arange(len(batch)), None, ())
         attention = model.attention(source, target[:, :-1])
@@ -247,39 +237,33 @@ def word_alignment(
         DataError: One of the texts is empty, or the model's translation is.
         ConfigError: There is no such layer or head.
     """
-    pair = next(_aligned(inspector, [inspector.read(text, translation)], layer, head))
-    if not pair.target_words:
+    reading = inspector.read(text, translation)
+    source_words, target_words = reading.source_text.split(), reading.target_text.split()
+    if not target_words:
         raise DataError(f"the model's translation of {text!r} is empty", "give a translation with --target")
-    return pair
-
-
-def word_alignments(
-    inspector: Inspector,
-    texts: Sequence[str],
-    translations: Sequence[str] | None = None,
-    *,
-    layer: int | None = None,
-    head: int | Literal["mean"] = "mean",
-) -> Iterator[AlignedPair]:
-    """Align many sentences, in batches; arguments as ``word_alignment``.
-
-    An empty sentence or translation has no links. Raises DataError if the numbers of texts differ.
-    """
-    if translations is not None and len(translations) != len(texts):
-        raise DataError(
-            f"{len(texts):,} sentences have {len(translations):,} translations",
-            "each line of one file must belong to the same line of the other",
-        )
-    for first in range(0, len(texts), BATCH_SENTENCES):
-        batch = slice(first, first + BATCH_SENTENCES)
-        given = None if translations is None else translations[batch]
-        yield from _aligned(inspector, inspector.read_all(texts[batch], given), layer, head)
+    num_layers = inspector.model.config.num_decoder_layers
+    layer = inspector.alignment_layer if layer is None else layer
+    check_number("layer", layer, num_layers, "decoder")
+    attention = inspector.model.attention(np.array([reading.source]), np.array([reading.target[:-1]]))
+    ((heads, chosen),) = chosen_heads(attention[weights_name("cross", layer)][0], head).items()
+    of_words = word_weights(
+        chosen,
+        (source_words, reading.source_pieces),
+        (target_words, reading.target_pieces[1:]),  # row t is for writing token t + 1
+    )
+    return AlignedPair(
+        source_words=source_words,
+        target_words=target_words,
+        weights=np.array(of_words, float),
+        layer=layer,
+        heads=heads,
+    )
 
 
 def alignment_panel(pair: AlignedPair) -> HeatMap:
     """Target words (rows) and source words (columns) with the links marked."""
     return HeatMap(
-        title=f"Word alignment ({pair.origin})",
+        title=f"Word alignment (decoder, layer {pair.layer}: {pair.heads})",
         values=pair.weights,
         high=max(float(pair.weights.max(initial=0)), 1e-6),
         row_name="target word",
@@ -288,29 +272,3 @@ def alignment_panel(pair: AlignedPair) -> HeatMap:
         column_labels=pair.source_words,
         marks=[(target, source) for source, target in pair.links],
     )
-
-
-def _aligned(
-    inspector: Inspector, readings: Sequence[Reading], layer: int | None, head: int | Literal["mean"]
-) -> Iterator[AlignedPair]:
-    num_layers = inspector.model.config.num_decoder_layers
-    layer = inspector.alignment_layer if layer is None else layer
-    layer = check_number("layer", layer, num_layers, "decoder")
-    source = RaggedIds(reading.source for reading in readings).padded()
-    target = RaggedIds(reading.target[:-1] for reading in readings).padded()
-    weights = inspector.model.attention(source, target)[weights_name("cross", layer)]  # -> [B, H, T, S]
-    for reading, of_heads in zip(readings, weights, strict=True):
-        ((heads, chosen),) = chosen_heads(of_heads, head).items()
-        source_words, target_words = reading.source_text.split(), reading.target_text.split()
-        of_words = word_weights(
-            chosen[: len(reading.target) - 1, : len(reading.source)],  # without padding
-            (source_words, reading.source_pieces),
-            (target_words, reading.target_pieces[1:]),  # row t is for writing token t + 1
-        )
-        yield AlignedPair(
-            source_words=source_words,
-            target_words=target_words,
-            weights=np.array(of_words, float).reshape(len(target_words), len(source_words)),
-            layer=layer,
-            heads=heads,
-        )

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 Palette = Literal["blues", "reds", "greys", "diverging"]
 
-FORMATS = ("png", "svg", "pdf")
-
 
 @dataclass(frozen=True, kw_only=True)
 class HeatMap:
@@ -105,13 +103,6 @@ class Table:
     note: str = ""
     """An explanation, for reports."""
 
-    def first(self, max_rows: int) -> "Table":
-        """Keep the first rows; the title mentions it if there are more."""
-        if len(self.rows) <= max_rows:
-            return self
-        title = f"{self.title} (the first {max_rows} of {len(self.rows)} rows)"
-        return replace(self, title=title, rows=self.rows[:max_rows])
-
 
 Panel = HeatMap | LinePlot | Table
 
@@ -119,10 +110,8 @@ Panel = HeatMap | LinePlot | Table
 def figure_format(file: Path) -> str:
     """The format of a file name's extension: ``png``, ``svg`` or ``pdf``; OutputError if it is another."""
     extension = file.suffix.lower().removeprefix(".")
-    if extension not in FORMATS:
-        *most, last = (f".{known}" for known in FORMATS)
+    if extension not in ("png", "svg", "pdf"):
         raise OutputError(
-            f"cannot draw {file}: its name must end in {', '.join(most)} or {last}",
-            f"such as {file.stem}.png",
+            f"cannot draw {file}: its name must end in .png, .svg or .pdf", f"such as {file.stem}.png"
         )
     return extension

@@ -16,8 +16,6 @@ from ptenmt.translation import Translator
 from ptenmt.translation.completion import ContextWords, context_words
 from ptenmt.translation.segmentation import TextEncoder
 
-_BLANK = [START, END]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
@@ -76,11 +74,34 @@ class Inspector:
 
         Raises DataError if one of them is empty, RunError if the run does not translate.
         """
-        (reading,) = self.read_all([text], None if translation is None else [translation])
-        for ids, given in ((reading.source, text), (reading.target, translation)):
-            if ids == _BLANK and given is not None:
-                raise DataError(f"nothing is left of {given!r} for the model to read", "give a word or more")
-        return reading
+        check_task(self.run, self.config.task, "translation")
+        (source,), is_truncated = self._encoding.sources([text])
+        self._check_not_blank(source, text)
+        if translation is None:
+            (target,) = self.translator.best([source])
+            (target_text,) = self.tokenizers.target.decode([target])  # spaced as the training corpus
+            if self.config.tokenizer.kind == "wordpiece":
+                target_text = repair_wordpiece(target_text)
+        else:
+            (target,), is_target_truncated = self._encoding.targets([translation])
+            self._check_not_blank(target, translation)
+            is_truncated = is_truncated or is_target_truncated
+            target_text = self._encoding.prepare_target(translation)
+        if is_truncated:
+            self._warn(f"truncated to the model's {self.config.model.max_positions} positions")
+        return Reading(
+            source=source,
+            target=target,
+            source_text=self._encoding.prepare_source(text),
+            target_text=target_text,
+            source_pieces=self.tokenizers.source.pieces(source),
+            target_pieces=self.tokenizers.target.pieces(target),
+        )
+
+    @staticmethod
+    def _check_not_blank(ids: Sequence[int], text: str) -> None:
+        if ids == [START, END]:
+            raise DataError(f"nothing is left of {text!r} for the model to read", "give a word or more")
 
     def read_words(self, text: str) -> ContextWords:
         """The last words of a text, as many as a next-word model reads; DataError without any, RunError."""
@@ -89,38 +110,3 @@ class Inspector:
         if typed.warning:
             self._warn(typed.warning)
         return typed
-
-    def read_all(self, texts: Sequence[str], translations: Sequence[str] | None = None) -> list[Reading]:
-        """Encode several sentences and translations (see ``read``); they may be empty."""
-        check_task(self.run, self.config.task, "translation")
-        sources, num_truncated = self._encoding.sources(texts)
-        if translations is None:
-            targets = self._translated(sources)
-            target_texts = self.tokenizers.target.decode(targets)  # with the spacing of the training corpus
-            if self.config.tokenizer.kind == "wordpiece":
-                target_texts = [repair_wordpiece(text) for text in target_texts]
-        else:
-            targets, num_truncated_targets = self._encoding.targets(translations)
-            num_truncated += num_truncated_targets
-            target_texts = [self._encoding.prepare_target(translation) for translation in translations]
-        if num_truncated:
-            texts_have = "1 text has" if num_truncated == 1 else f"{num_truncated:,} texts have"
-            positions = self.config.model.max_positions
-            self._warn(f"truncated: {texts_have} more tokens than the model's {positions} positions")
-        return [
-            Reading(
-                source=source,
-                target=target,
-                source_text=self._encoding.prepare_source(text),
-                target_text=target_text,
-                source_pieces=self.tokenizers.source.pieces(source),
-                target_pieces=self.tokenizers.target.pieces(target),
-            )
-            for text, source, target, target_text in zip(texts, sources, targets, target_texts, strict=True)
-        ]
-
-    def _translated(self, sources: Sequence[list[int]]) -> list[list[int]]:
-        """The ids of the model's translations; blank for a blank sentence."""
-        real = [source for source in sources if source != _BLANK]
-        translated = iter(self.translator.best(real) if real else [])
-        return [list(_BLANK) if source == _BLANK else next(translated) for source in sources]

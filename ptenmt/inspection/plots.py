@@ -1,7 +1,7 @@
 """Plots of training curves, learning-rate schedules and the positional encoding."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,7 +25,6 @@ _TITLES = {
     "rate": ("Learning rate", ""),
     "speed": ("Speed", "tokens/s"),
 }
-QUANTITIES = tuple(_TITLES)
 _Record = dict[str, Any]  # a line of history.jsonl
 
 _MAX_POINTS = 1000
@@ -33,50 +32,32 @@ _WARMUPS_SHOWN = 5
 _MIN_STEPS_SHOWN = 100
 
 
-def history_plots(
-    runs: Sequence[str | Path | Run], axis: Axis = "steps", quantities: Sequence[str] = ()
-) -> list[LinePlot]:
+def history_plots(runs: Sequence[str | Path | Run], axis: Axis = "steps") -> list[LinePlot]:
     """The curves of one or several runs, one plot per quantity; its title names the runs that lack it.
 
-    ``quantities`` are of ``QUANTITIES``, by default all that any of the runs has recorded. Raises PtenmtError
-    for another, RunError if a run has no history, or none of them has recorded a requested quantity.
+    Raises RunError if a run has no history.
     """
-    unknown = [quantity for quantity in quantities if quantity not in QUANTITIES]
-    if unknown:
-        raise PtenmtError(f"a history has no {unknown[0]}", f"choose from {', '.join(QUANTITIES)}")
     found = [find_run(run) for run in runs]
-    records = [_RunRecords(run, axis) for run in found]
+    records = [
+        _RunRecords(run, axis, prefix="" if len(found) == 1 else f"{run.name}, ", number=number)
+        for number, run in enumerate(found)
+    ]
     plots = []
-    for quantity in quantities or QUANTITIES:
+    for quantity, (title, unit) in _TITLES.items():
         of_runs = [record.lines(quantity) for record in records]
-        lines = [
-            replace(
-                line,
-                name=line.name if len(found) == 1 else f"{run.name}, {line.name}",
-                colour=2 * number + (line.name == "training"),
-            )
-            for number, (run, of_run) in enumerate(zip(found, of_runs, strict=True))
-            for line in of_run
-        ]
-        if lines:
-            title, unit = _TITLES[quantity]
-            without = [run.name for run, of_run in zip(found, of_runs, strict=True) if not of_run]
-            note = f" (not recorded by {', '.join(without)})" if without else ""
+        without = [run.name for run, lines in zip(found, of_runs, strict=True) if not lines]
+        note = f" (not recorded by {', '.join(without)})" if without else ""
+        if lines := list(chain.from_iterable(of_runs)):
             plots.append(LinePlot(title=f"{title}{note}", x_name=axis, y_name=unit, lines=lines))
-        elif quantities:
-            names = ", ".join(str(run.path) for run in found)
-            raise RunError(
-                f"no {quantity} in the history of {names}", "leave out --show to see what was recorded"
-            )
     return plots
 
 
 class _RunRecords:
     """The records of one run's training as lines over an axis."""
 
-    def __init__(self, run: Run, axis: Axis) -> None:
+    def __init__(self, run: Run, axis: Axis, *, prefix: str, number: int) -> None:
         history = History(run.path)
-        self._axis = axis
+        self._axis, self._prefix, self._number = axis, prefix, number
         self._steps_per_epoch = run.steps_per_epoch()
         self._curve, self._validations = history.curve(), history.validations()
         if not self._curve and not self._validations:
@@ -99,7 +80,13 @@ class _RunRecords:
 
     def _line(self, name: str, records: Sequence[_Record], values: Sequence[float | None]) -> Line:
         y = np.array(values, float)  # None becomes NaN
-        return Line(name=name, x=self._places(records), y=y, has_marks=name == "validation")
+        return Line(
+            name=f"{self._prefix}{name}",
+            x=self._places(records),
+            y=y,
+            has_marks=name == "validation",
+            colour=2 * self._number + (name == "training"),
+        )
 
     def _speeds(self) -> list[float]:
         """Real target tokens per second of training, without validation and saving."""
@@ -158,12 +145,10 @@ def _default_steps(options: TrainingConfig) -> int:
 
 
 def positions_map(num_positions: int = 50, d_model: int = 128) -> HeatMap:
-    """The positional encoding: a row per position, from 0, a column per dimension, an even number of them.
+    """The positional encoding: a row per position, from 0, a column per dimension.
 
-    Raises PtenmtError for other numbers.
+    Raises PtenmtError for an odd number of dimensions.
     """
-    if num_positions < 1:
-        raise PtenmtError(f"cannot draw {num_positions} positions", "give 1 or more")
     if d_model < 2 or d_model % 2:
         raise PtenmtError(f"cannot draw {d_model} dimensions", "give an even number, 2 or more")
     return HeatMap(

@@ -1,7 +1,6 @@
-"""A sentence and its translation as the model reads them: ids, labels, masks; each token's probability."""
+"""A sentence and its translation as the model reads them: ids, labels, masks."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,7 +11,6 @@ from ptenmt.tokenizers import PAD, UNK, Tokenizer
 
 MAX_ONE_HOT = 40
 """Labels of a larger vocabulary are not shown one-hot."""
-RUNNERS_UP = 4
 
 
 def token_panels(
@@ -94,71 +92,3 @@ def _mask_panel(title: str, mask: np.ndarray, rows: Sequence[str], columns: Sequ
         column_labels=columns,
         has_numbers=True,
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class TokenProbability:
-    """The model's distribution at one position of a translation, given the tokens before it."""
-
-    piece: str
-    probability: float
-    rank: int
-    """The token's rank in the vocabulary; 1 is the likeliest."""
-    entropy: float
-    """Of the distribution, in nats: 0 if the model is certain, log V if it is uniform."""
-    runners_up: list[tuple[str, float]]
-
-
-def token_probabilities(
-    inspector: Inspector, text: str, translation: str | None = None, *, runners_up: int = RUNNERS_UP
-) -> list[TokenProbability]:
-    """Compute the teacher-forced probability of every token of a translation, by default the model's own.
-
-    Probabilities are over the whole vocabulary; no beam and no penalty changes them. ``runners_up`` is the
-    number of alternatives at each position, fewer if the vocabulary is smaller.
-
-    Returns:
-        One per token after [START], [END] included unless the translation was truncated.
-
-    Raises:
-        DataError: One of the texts is empty.
-    """
-    reading = inspector.read(text, translation)
-    source, target = np.array([reading.source]), np.array([reading.target[:-1]])
-    all_log_probs = inspector.model.log_probabilities(source, target)[0].astype("f8")  # -> [T, V]
-    pieces = inspector.tokenizers.target.pieces
-    distributions = []
-    for log_probs, token in zip(all_log_probs, reading.target[1:], strict=True):
-        probabilities = np.exp(log_probs)
-        ranked = np.argsort(-log_probs, kind="stable")[: runners_up + 1]
-        others = [int(other) for other in ranked if other != token][:runners_up]
-        distributions.append(
-            TokenProbability(
-                piece=pieces([token])[0],
-                probability=float(probabilities[token]),
-                rank=int((log_probs > log_probs[token]).sum()) + 1,
-                entropy=float(-(probabilities * log_probs).sum()),
-                runners_up=list(zip(pieces(others), probabilities[others].tolist(), strict=True)),
-            )
-        )
-    return distributions
-
-
-def probability_table(distributions: Sequence[TokenProbability]) -> Table:
-    """The probability of each token, its rank, the entropy and the runners-up."""
-    rows = []
-    for token in distributions:
-        numbers = (_percent(token.probability), str(token.rank), f"{token.entropy:.2f}")
-        others = ", ".join(f"{piece} {_percent(probability)}" for piece, probability in token.runners_up)
-        rows.append((token.piece, *numbers, others))
-    return Table(
-        title="Probability of each token, given those before it (entropy in nats)",
-        header=("token", "probability", "rank", "entropy", "runners-up"),
-        rows=rows,
-        numbers={1, 2, 3},
-    )
-
-
-def _percent(probability: float) -> str:
-    """Such as ``3.1%``, or ``<0.1%``."""
-    return f"{100 * probability:.1f}%" if probability >= 0.0005 else "<0.1%"

@@ -148,12 +148,6 @@ class NumpyTransformer(_NumpyModel):
         """Score every next token: source ids [B, S] and decoder input ids [B, T] -> float32 [B, T, V]."""
         return self.project(self.hidden(source, target))
 
-    def log_probabilities(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
-        """Natural logarithms of the next tokens' probabilities [B, T, V]; arguments as for ``logits``."""
-        logits = self.logits(source, target)
-        shifted = logits - logits.max(axis=-1, keepdims=True)
-        return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))
-
     def attention(self, source: np.ndarray, target: np.ndarray) -> Arrays:
         """Return all attention weights of one pass over source ids [B, S] and decoder input ids [B, T].
 

@@ -23,7 +23,7 @@ from ptenmt.signals import process_signals
 COMMANDS = ["download", "train", "evaluate", "translate", "average", "export", "info", "serve", "compare"]
 
 
-VIEWS = ["positions", "schedule", "history", "tokens", "attention", "alignment", "probabilities"]
+VIEWS = ["positions", "schedule", "history", "tokens", "attention", "alignment"]
 
 
 def plain(text: str) -> str:

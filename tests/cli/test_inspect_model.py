@@ -1,6 +1,5 @@
-"""The views of what a trained model does: attention, alignment, probabilities."""
+"""The views of what a trained model does: attention, alignment."""
 
-import gzip
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -41,32 +40,9 @@ def test_the_blocks_of_attention_have_their_own_tokens(ptenmt):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["attention", TEXT, "--layer", "5"], "there is no layer 5: the decoder has one layer, which is 1"),
-        (["attention", TEXT, "--head", "3"], "there is no head 3: the model has heads 1 to 2"),
         (["attention", TEXT, "--head", "first"], "--head first: there is no such head"),
-        (["attention", ""], "nothing is left of '' for the model to read"),
-        (["attention", TEXT, "--target", " "], "nothing is left of ' ' for the model to read"),
         (["attention", TEXT, "-o", "nowhere/a.svg"], "cannot write nowhere/a.svg"),
-        (["attention", TEXT, "--run", "nobody"], "no run in checkpoints/nobody"),
-        (["alignment"], "nothing to align\n  give a sentence, or a file of sentences with --input FILE"),
-        (
-            ["alignment", TEXT, "--input", "pairs.tsv"],
-            "--input and TEXT cannot be used together\n",
-        ),
-        (
-            ["alignment", "--input", "pairs.tsv", "--target", "a"],
-            "--input and --target cannot be used",
-        ),
-        (["alignment", TEXT, "--target-file", "pairs.tsv"], "--target-file and TEXT cannot be used"),
-        (
-            ["alignment", "--input", "pairs.tsv", "-o", "a.png"],
-            "--input and --output cannot be used together",
-        ),
         (["alignment", TEXT, "--head", "all"], "an alignment is that of one head"),
-        (["alignment", "--input", "lost.txt"], "cannot read lost.txt"),
-        (["alignment", "--input", "/dev/null"], "/dev/null is empty"),
-        (["alignment", "--input", "pairs.tsv", "--target-file", "tiny.yaml"], "sentences have"),
-        (["probabilities", " "], "nothing is left of ' ' for the model to read"),
     ],
 )
 def test_errors(ptenmt, words: Sequence[str], message: str):
@@ -85,28 +61,3 @@ def test_an_alignment_is_a_grid(ptenmt):
     assert grid.splitlines()[0] == title.format("mean over the heads")
     one = ptenmt("inspect", "alignment", "o gato", "--head", "2").lines
     assert one[0] == title.format("head 2")
-
-
-@pytest.mark.usefixtures("beside")
-def test_a_file_is_aligned_line_by_line(ptenmt, tmp_path: Path):
-    texts = ["o gato come hoje .", "", "a ave canta aqui ."]
-    (tmp_path / "pt").write_text("\n".join(texts) + "\n")
-    with gzip.open(tmp_path / "en.gz", "wt") as stream:
-        stream.write("the cat eats today .\n\nthe bird sings here .\n")
-    files = ["--input", str(tmp_path / "pt"), "--target-file", str(tmp_path / "en.gz")]
-    answer = ptenmt("inspect", "alignment", *files)
-    assert answer.stderr == "aligned by decoder, layer 1: mean over the heads\n"
-    first, empty, last = answer.lines
-    assert empty == ""
-    for line in (first, last):
-        assert sorted(int(pair.split("-")[1]) for pair in line.split()) == list(range(5))
-    own = ptenmt("inspect", "alignment", "--input", str(tmp_path / "pt")).lines
-    assert len(own) == 3
-
-
-@pytest.mark.usefixtures("beside")
-def test_probabilities_are_a_table(ptenmt):
-    answer = ptenmt("inspect", "probabilities", TEXT, "--target", "the cat", "--runners-up", "2")
-    assert answer.lines[1].split() == ["token", "probability", "rank", "entropy", "runners-up"]
-    assert [line.split()[0] for line in answer.lines[2:]] == ["the", "cat", "[END]"]
-    assert all(line.count("%") == 3 for line in answer.lines[2:])

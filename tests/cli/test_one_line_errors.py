@@ -56,15 +56,6 @@ def test_standard_output_on_a_full_disk(arguments: list[str], what: str) -> None
     assert (ended.returncode, ended.stderr) == (1, f"error: cannot write{what}: No space left on device\n")
 
 
-@needs_full
-@pytest.mark.usefixtures("beside")
-def test_an_export_into_a_device(ptenmt) -> None:
-    error = ptenmt("export", "--run", "tiny", "--output", "/dev/null", code=1).stderr
-    assert error.startswith("error: /dev/null is not a folder\n")
-    error = ptenmt("export", "--run", STARTER, "--format", "argos", "--output", str(FULL), code=1).stderr
-    assert error.startswith("error: /dev/full exists and is not an export\n")
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="others do not limit the address space")
 def test_too_little_memory_for_tensorflow(tmp_path: Path) -> None:
     def limit() -> None:

@@ -205,7 +205,7 @@ termo
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
 def test_front_matter_definitions_html_and_short_names_of_markdown(ends: str) -> None:
     expected = raised(
-        EXTENSIONS.replace("description: >", "description: |"),
+        EXTENSIONS.replace(">\n  uma frase\n", r'"uma frase\n"' + "\n"),
         "o gato;uma frase;guia do projeto;às;os ;gatos; e 2;ver mais ;olá;\ntexto;um <b>dois;três <a",
         "quatro\n  cinco;]: nota;*dois;    três;\ntermo;: nome;: outro nome",
     )
@@ -381,14 +381,8 @@ def test_an_empty_entry_of_gettext_that_is_fuzzy_stays() -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        "https://a.pt/b %s",
-        "snake_case",
-        *(":day", "apps/v1", "/tmp", "no-new:true"),
-        "a.b.c",
-        "{nome}: %d",
-        "10px",
-        "dd/MM/yyyy",
-        "<b>%s</b> $HOME",
+        *("https://a.pt/b %s", "snake_case", ":day", "apps/v1", "/tmp", "no-new:true", "a.b.c"),
+        *("{nome}: %d", "10px", "dd/MM/yyyy", "<b>%s</b> $HOME"),
     ],
 )
 def test_a_string_of_nothing_but_kept_parts_is_not_translated(value: str) -> None:
@@ -485,9 +479,11 @@ pt:
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
 def test_of_yaml_strings_are_translated_and_keys_comments_and_layout_stay(ends: str) -> None:
     expected = raised(
-        YAML.replace("dobrado: >-", "dobrado: |-").replace("comprida\n\n", "comprida\n"),
+        YAML.replace(
+            "|2\n      primeira linha\n    segunda linha\n", r'"  primeira linha\nsegunda linha\n"' + "\n"
+        ).replace(">-\n    uma frase comprida\n\n    outra\n", r'"uma frase comprida\noutra"' + "\n"),
         'o gato;não é "bom";olá %{nome};um cão;dois cães;valor bom;primeira linha;segunda linha',
-        "uma frase comprida;    outra;um texto;sim senhor;um dois;outro documento",
+        "uma frase comprida;outra;um texto;sim senhor;um dois;outro documento",
     )
     assert upper_case("a.yaml", YAML.replace("\n", ends)) == expected.replace("\n", ends)
 
@@ -504,8 +500,6 @@ def test_every_text_can_stand_in_yaml(written: str) -> None:
     for text, source in itertools.product(TEXTS, (f"- {written}\n", f"a: {written}\n")):
         value = yaml.safe_load(translated("a.yml", source, text))
         value = value[0] if isinstance(value, list) else value["a"]
-        if written[0] in "|>":  # its ends are those of the original
-            text, value = text.strip("\n "), value.strip("\n ")
         assert value == text, source
 
 
@@ -523,11 +517,8 @@ def test_every_text_can_stand_in_yaml(written: str) -> None:
         ("a.yaml", r's: "x \ud800 não"', "YAML|surrogate"),
         ("a.yaml", "a: 'b", "not YAML: .*line 1"),
         ("a.yaml", "[" * 201, "nested too deeply"),
-        ("a.yaml", "a" * 2_000_001, "more than 2,000,000 characters"),
         ("a.md", "a" * 2_000_001, "more than 2,000,000 characters"),
         ("a.md", "*" * 50_001, "50,001 tags; 50,000 are allowed"),
-        ("a.vtt", "WEBVTT\n" + "<" * 50_001, "50,001 tags"),
-        ("a.json", f'["{"<" * 50_001}"]', "50,001 tags"),
     ],
 )
 def test_what_cannot_be_read_is_said_in_one_line(name: str, source: str, message: str) -> None:

@@ -147,11 +147,6 @@ def test_no_subtitles_take_long(part: str) -> None:
     assert_about_linear(read, 20_000)
 
 
-def test_subtitles_have_a_maximum_length() -> None:
-    with pytest.raises(DocumentError, match="more than 2,000,000 characters"):
-        read("a.srt", (TIMES + "a" * 2_000_000).encode())
-
-
 def test_no_translation_becomes_a_tag_or_a_time() -> None:
     document = read("a.srt", b"1\n00:00:01,000 --> 00:00:02,500\num\n")
     assert document.with_texts([[("<b>{x}\n\n--> 2", ())]]).decode().splitlines()[2:] == ["‹b›(x)  --› 2"]

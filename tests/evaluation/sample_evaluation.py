@@ -46,8 +46,8 @@ _ERROR_ANALYSIS = ErrorAnalysis(
     ],
     worst=[EMPTY, SENTENCE],
     degenerate_outputs=[
-        DegenerateOutputs(name="empty", definition="no word at all", count=18, examples=[EMPTY]),
-        DegenerateOutputs(name="repetitive", definition="the same again", count=0, examples=[]),
+        DegenerateOutputs(name="empty", definition="no word at all", count=18),
+        DegenerateOutputs(name="repetitive", definition="the same again", count=0),
     ],
 )
 _EVALUATION = Evaluation(

@@ -59,25 +59,21 @@ def test_its_tokenizer_gives_the_runs_ids(tied: Run, tmp_path: Path):
     assert tokenizer.decode(expected[0]) == TEXTS[0]
 
 
-def test_it_is_imported_again_and_has_the_hubs_metadata(tied: Run, tmp_path: Path):
+def test_its_weights_are_the_runs_in_the_order_of_transformers(tied: Run, tmp_path: Path):
     folder = export_model(tied, format="huggingface", output=tmp_path / "new").path
-    again = import_model(folder, tmp_path / "again")
-    assert again.config().tokenizer.kind == "sentencepiece"
-    found, expected = again.config().model, tied.config().model
-    for option in ("norm", "activation", "num_encoder_layers", "num_decoder_layers", "source_marks"):
-        assert getattr(found, option) == getattr(expected, option)
-    assert translations(again, TEXTS, 4) == translations(tied, TEXTS, 4)
-    before, after = TrainedModel.load(tied).weights, TrainedModel.load(again).weights
-    name = "transformer/encoder/block1/self_attention/query/kernel"
-    np.testing.assert_array_equal(after[name], before[name])
+    found, weights = (
+        safetensors.numpy.load_file(folder / "model.safetensors"),
+        TrainedModel.load(tied).weights,
+    )
+    query = weights["transformer/encoder/block1/self_attention/query/kernel"]
+    sines_first = [*range(0, len(query), 2), *range(1, len(query), 2)]
+    np.testing.assert_array_equal(
+        found["model.encoder.layers.0.self_attn.q_proj.weight"], query[sines_first].T
+    )
+    contract = weights["transformer/decoder/block1/feed_forward/contract/kernel"]
+    np.testing.assert_array_equal(found["model.decoder.layers.0.fc2.weight"], contract[:, sines_first].T)
     card = (folder / "README.md").read_text(encoding="utf-8")
-    facts = yaml.safe_load(card.split("---\n")[1])
-    assert facts["language"] == ["pt", "en"]
-    assert facts["model-index"][0]["results"][0]["metrics"][0] == {
-        "type": "bleu",
-        "name": "BLEU",
-        "value": 12.34,
-    }
+    assert yaml.safe_load(card.split("---\n")[1])["language"] == ["pt", "en"]
 
 
 def test_an_imported_model_is_as_it_was(tmp_path: Path):

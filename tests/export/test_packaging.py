@@ -43,34 +43,23 @@ def test_the_default_place_is_below_the_run(run: Run):
     assert latest.num_bytes > exported.num_bytes
 
 
-def test_a_folder_of_ones_own(run: Run, tmp_path: Path):
-    assert export_model(run, output=tmp_path / "a" / "b").path == tmp_path / "a" / "b"
-    assert export_model(run, output=str(tmp_path / "a" / "b"), quantization="int16").path.exists()
+def test_an_output_that_exists_is_refused(run: Run, tmp_path: Path):
+    assert export_model(run, output=str(tmp_path / "a" / "b")).path == tmp_path / "a" / "b"
     assert not list(tmp_path.rglob("*.unfinished"))
-    (tmp_path / "empty").mkdir()
-    export_model(run, output=tmp_path / "empty")
+    before = contents(tmp_path)
+    with pytest.raises(OutputError, match="b exists") as failure:
+        export_model(run, output=tmp_path / "a" / "b")
+    assert "--output" in failure.value.hint
+    assert contents(tmp_path) == before
     assert not (run.path / "export").exists()
 
 
-def test_another_programs_model_is_left_alone(run: Run, tmp_path: Path):
-    """It consists of files of the same names."""
-    theirs = tmp_path / "theirs"
-    theirs.mkdir()
-    (theirs / "model.bin").write_text("precious")
-    with pytest.raises(OutputError, match="theirs is not empty and not an export") as failure:
-        export_model(run, output=theirs)
-    assert "--output" in failure.value.hint
-    with pytest.raises(OutputError, match="is not empty and not an export"):
-        export_model(run, output=run.path)
-    assert [file.read_text() for file in theirs.iterdir()] == ["precious"]
-
-
 @pytest.mark.usefixtures("_no_work")
-@pytest.mark.parametrize("form", ["ctranslate2", "savedmodel", "weights"])
+@pytest.mark.parametrize("form", ["ctranslate2", "weights"])
 def test_an_unwritable_output_is_an_error_before_the_work(run: Run, tmp_path: Path, form: Format):
     (tmp_path / "file").write_text("precious")
     for output in (tmp_path / "file", tmp_path / "file" / "below" / "it"):
-        with pytest.raises(OutputError, match="is a file|is not a folder|Not a directory"):
+        with pytest.raises(OutputError, match="exists|is a file|Not a directory"):
             export_model(run, format=form, output=output)
     with pytest.raises(OutputError, match="cannot write /proc/new/export: "):
         export_model(run, format=form, output="/proc/new/export")
@@ -78,31 +67,22 @@ def test_an_unwritable_output_is_an_error_before_the_work(run: Run, tmp_path: Pa
     assert not list(tmp_path.rglob("*.unfinished"))
 
 
-def test_an_export_in_another_format_is_left_alone(run: Run, tmp_path: Path):
-    export_model(run, output=tmp_path / "new")
-    with pytest.raises(OutputError, match="new holds an export in the format ctranslate2, not weights"):
-        export_model(run, format="weights", output=tmp_path / "new")
-    with pytest.raises(OutputError, match="new holds an export in the format ctranslate2, not savedmodel"):
-        export_model(run, format="savedmodel", output=tmp_path / "new")
-    assert json.loads((tmp_path / "new" / "export.json").read_text())["format"] == "ctranslate2"
-
-
 def contents(folder: Path) -> dict[Path, bytes]:
     return {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
-def test_a_full_disk_leaves_the_old_one(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    export_model(run, output=tmp_path / "new")
-    before = contents(tmp_path / "new")
+def test_a_full_disk_leaves_the_old_one(run: Run, monkeypatch: pytest.MonkeyPatch):
+    folder = export_model(run).path
+    before = contents(folder)
 
     def full(*_arguments: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("ptenmt.atomic_files.sync", full)
     with pytest.raises(OutputError, match="No space left on device"):
-        export_model(run, output=tmp_path / "new", quantization="float32")
-    assert contents(tmp_path / "new") == before
-    assert [file.name for file in tmp_path.iterdir() if file.name.startswith((".new", "new"))] == ["new"]
+        export_model(run, quantization="float32")
+    assert contents(folder) == before
+    assert [file.name for file in folder.parent.iterdir()] == ["ctranslate2"]
 
 
 def test_unsupported_exports_are_errors(run: Run, tmp_path: Path):

@@ -96,7 +96,7 @@ def test_an_export_imported_again_translates_alike(form: Any, quantization: Any,
         np.testing.assert_allclose(after[name][suppressed:], array[suppressed:], atol=tolerance, err_msg=name)
 
 
-@pytest.mark.parametrize("form", ["ctranslate2", "argos", "huggingface"])
+@pytest.mark.parametrize("form", ["ctranslate2", "argos"])
 def test_a_run_of_our_own_translates_as_before_with_safeguards(form: Any, tmp_path: Path):
     augment = AugmentConfig(placeholders=0.5)
     run = own_run(tmp_path / "run", data=DataConfig(source="demo", augment=augment), tied_embeddings="all")
@@ -284,10 +284,6 @@ WHISPER = struct.pack("<IH", 6, 12) + b"WhisperSpec\0" + struct.pack("<II", 3, 0
         (changed("encoder/scale_embeddings", 0), "express scale_embeddings=False"),
         (changed("decoder/alibi", 1), "express decoder/alibi"),
         (broken("sentencepiece.model", None), "has no SentencePiece model"),
-        (
-            lambda folder: (folder / "sentencepiece.model").rename(folder / "bpe.model"),
-            "but sub-words by BPE",
-        ),
         (broken("metadata.json", '{"target_prefix": "en"}'), "express target_prefix='en'"),
         (broken("metadata.json", "{"), r"metadata\.json cannot be read"),
         (broken("model/config.json", '{"unk_token": "?"}'), r"the vocabulary has no token \?"),

@@ -13,12 +13,10 @@ from copy_task import TrainedRun
 from ptenmt.config import ModelConfig
 from ptenmt.errors import ConfigError, DataError
 from ptenmt.inspection.alignment import (
-    BATCH_SENTENCES,
     AlignedPair,
     alignment_panel,
     choose_layer,
     word_alignment,
-    word_alignments,
 )
 from ptenmt.inspection.drawing import draw
 from ptenmt.inspection.inspector import Inspector, Reading
@@ -27,7 +25,7 @@ from ptenmt.runs import Run
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import END, START
 
-SENTENCES = ["bala hime dico galo", "", "pira rota", "mico", "fute jaro lume kilo"]
+SENTENCES = ["bala hime dico galo", "pira rota", "mico", "fute jaro lume kilo"]
 
 
 def scripted(weights: Any, source: str, target: str) -> AlignedPair:
@@ -97,7 +95,7 @@ def test_the_layer_that_links_equal_words_is_chosen_and_kept(
     trained = TrainedModel.load(run)
     assert trained.weights
     trained.config = replace(trained.config, model=replace(trained.config.model, decoder_layers=3))
-    pairs = [(sentence, sentence) for sentence in SENTENCES if sentence]
+    pairs = [(sentence, sentence) for sentence in SENTENCES]
     assert trained.alignment_layer == 1 == copied.config.model.num_layers
     assert choose_layer(trained, pairs) == aligning
     assert choose_layer(trained, pairs[:2]) == 2, "too few words: the last but one"
@@ -120,25 +118,8 @@ def test_words_without_a_token_have_no_link():
 
 
 def test_a_model_that_copies_aligns_each_word_with_itself(inspector: Inspector):
-    for text in filter(None, SENTENCES):
+    for text in SENTENCES:
         assert word_alignment(inspector, text).links == [(place, place) for place in range(len(text.split()))]
-
-
-def test_many_are_aligned_as_one_by_one(inspector: Inspector):
-    texts = (SENTENCES * 8)[: BATCH_SENTENCES + 3]
-    found = list(word_alignments(inspector, texts))
-    assert len(found) == len(texts)
-    for text, alignment in zip(texts, found, strict=True):
-        assert alignment.source_words == text.split()
-        if text:
-            alone = word_alignment(inspector, text)
-            assert alignment.links == alone.links
-            np.testing.assert_allclose(alignment.weights, alone.weights, atol=1e-5)
-        else:
-            assert alignment.pharaoh == ""
-    given = list(word_alignments(inspector, SENTENCES, ["bala", "mico", "", "pira pira", "kilo"]))
-    assert [len(each.target_words) for each in given] == [1, 1, 0, 2, 1]
-    assert [each.pharaoh for each in given][1:3] == ["", ""]
 
 
 def test_head_and_layer_choose(inspector: Inspector):
@@ -160,12 +141,6 @@ def test_an_empty_translation_is_an_error(copied: TrainedRun):
     with pytest.raises(DataError, match="the model's translation of 'bala' is empty"):
         word_alignment(silent, "bala")
     assert word_alignment(silent, "bala", "hime").links == [(0, 0)]
-    assert [each.pharaoh for each in word_alignments(silent, ["bala", "hime"])] == ["", ""]
-
-
-def test_files_of_unequal_length_are_refused(inspector: Inspector):
-    with pytest.raises(DataError, match="2 sentences have 1 translations"):
-        list(word_alignments(inspector, ["bala", "hime"], ["bala"]))
 
 
 def test_the_figure_marks_the_links(inspector: Inspector):

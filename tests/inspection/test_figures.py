@@ -72,17 +72,6 @@ def test_what_stood_there_survives_a_failure(tmp_path: Path, monkeypatch: pytest
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_characters_that_the_font_lacks_are_boxes_and_reported(tmp_path: Path) -> None:
-    warnings: list[str] = []
-    labels = ["a", "\U00100123"]  # for private use: no font that is meant for text has it
-    save_figure(draw([heat_map(row_labels=labels)]), tmp_path / "figure.png", warnings.append)
-    (message,) = warnings
-    assert "figure.png: Glyph 1048867" in message
-    assert "missing from font" in message
-    save_figure(draw([heat_map(row_labels=["está", "▁avô"])]), tmp_path / "figure.png", warnings.append)
-    assert len(warnings) == 1
-
-
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_a_dollar_is_a_dollar(tmp_path: Path, ending: str) -> None:
     figure = draw([heat_map(row_labels=["$\\frac{$", "$5$"])])
@@ -128,15 +117,12 @@ def test_large_figures_are_truncated_with_a_note() -> None:
     assert plain.axes[0].images[0].get_array().shape == (100, 100)
 
 
-def test_lines_and_tables() -> None:
-    table = Table(title="Source", header=("", "piece"), rows=[("0", "$x$"), ("1", "bem")])
-    lines, cells = draw([plot(), table]).axes
+def test_lines_are_drawn_and_tables_left_out() -> None:
+    (lines,) = draw([plot(), Table(title="Source", rows=[("0", "bem")])]).axes
     assert [line.get_label() for line in lines.lines] == ["training", "training"]
     np.testing.assert_array_equal(lines.lines[0].get_ydata(), [3.0, np.nan, 1.0])
     assert [text.get_text() for text in lines.get_legend().get_texts()] == ["training", "training"]
     assert [line.get_color() for line in lines.lines] == ["C0", "C1"]
-    shown = cells.tables[0].get_celld()
-    assert [shown[row, 1].get_text().get_text() for row in range(3)] == ["piece", "$x$", "bem"]
 
 
 def test_long_labels_and_titles_are_inside_the_picture() -> None:

@@ -18,13 +18,6 @@ def test_a_sentence_is_read_as_the_model_reads_it(inspector: Inspector):
     assert given.target_pieces == ["[START]", "dico", "[END]"]
 
 
-def test_several_are_read_alike_and_some_may_be_empty(inspector: Inspector):
-    texts = ["galo", "", "pira rota mico lume galo"]
-    both = inspector.read_all(texts)
-    assert [both[0], both[2]] == [inspector.read(texts[0]), inspector.read(texts[2])]
-    assert both[1].source == both[1].target == [START, END]
-
-
 @pytest.mark.parametrize("texts", [("", None), ("  ", "bala"), ("bala", " "), ("\u200b", None)])
 def test_nothing_to_read_is_an_error(inspector: Inspector, texts: tuple[str, str | None]):
     with pytest.raises(DataError, match="nothing is left of"):
@@ -36,10 +29,10 @@ def test_truncation_is_a_warning(copied: TrainedRun):
     inspector = Inspector(copied.path, on_warning=warnings.append)
     reading = inspector.read("bala " * 40, "bala")
     assert len(reading.source) == copied.config.model.max_positions == 32
-    assert warnings == ["truncated: 1 text has more tokens than the model's 32 positions"]
+    assert warnings == ["truncated to the model's 32 positions"]
     warnings.clear()
-    exact = inspector.read_all(["bala " * 30], ["hime " * 30])[0]
+    exact = inspector.read("bala " * 30, "hime " * 30)
     assert len(exact.source) == len(exact.target) == 32
     assert warnings == []
-    inspector.read_all(["bala " * 31], ["hime " * 31])
-    assert warnings == ["truncated: 2 texts have more tokens than the model's 32 positions"]
+    inspector.read("bala", "hime " * 31)
+    assert warnings == ["truncated to the model's 32 positions"]

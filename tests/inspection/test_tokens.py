@@ -1,18 +1,15 @@
-"""A sentence as the model sees it, and how sure it is of each token."""
+"""A sentence as the model sees it."""
 
-import math
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from random_models import log_probs
 
 from ptenmt.errors import DataError
 from ptenmt.inspection.figures import HeatMap, Table
 from ptenmt.inspection.inspector import Inspector
-from ptenmt.inspection.tokens import probability_table, token_panels, token_probabilities
-from ptenmt.translation import Translator
+from ptenmt.inspection.tokens import token_panels
 
 
 def shown(inspector: Inspector, *texts: str | None, **options: int) -> tuple[list[Table], list[HeatMap]]:
@@ -89,38 +86,3 @@ def test_texts_that_cannot_be_shown(inspector: Inspector) -> None:
         token_panels(inspector, "bala dico", "bala", length=3)
     with pytest.raises(DataError, match="nothing is left of"):
         token_panels(inspector, " ")
-
-
-TEXT = "bala hime dico"
-
-
-@pytest.mark.parametrize("translation", [None, "hime bala bala rota"])
-def test_they_are_those_of_the_keras_model(
-    inspector: Inspector, translator: Translator, translation: str | None
-):
-    reading = inspector.read(TEXT, translation)
-    (expected,) = log_probs(translator.engine.model, [reading.source], [reading.target[:-1]])  # type: ignore[attr-defined]
-    size = expected.shape[1]
-    found = token_probabilities(inspector, TEXT, translation, runners_up=size - 1)
-    assert [each.piece for each in found] == reading.target_pieces[1:]
-    for each, row, token in zip(found, expected, reading.target[1:], strict=True):
-        assert each.probability == pytest.approx(math.exp(row[token]), abs=1e-5)
-        assert each.rank == 1 + (row > row[token]).sum()
-        assert each.entropy == pytest.approx(-(np.exp(row) * row).sum(), abs=1e-4)
-        others = dict(each.runners_up)
-        assert len(others) == size - 1
-        assert each.piece not in others
-        assert sum(others.values()) + each.probability == pytest.approx(1, abs=1e-5)
-        shares = list(others.values())
-        assert shares == sorted(shares, reverse=True)
-    if translation is None:
-        assert all(each.rank == 1 and each.probability > 0.5 for each in found)
-
-
-def test_the_table_has_a_row_a_token_and_its_runners_up(inspector: Inspector):
-    found = token_probabilities(inspector, TEXT, runners_up=2)
-    table = probability_table(found)
-    assert [row[0] for row in table.rows] == ["bala", "hime", "dico", "[END]"]
-    for row, token in zip(table.rows, found, strict=True):
-        assert row[1:4] == (f"{100 * token.probability:.1f}%", "1", f"{token.entropy:.2f}")
-        assert [other.split()[0] for other in row[4].split(", ")] == [piece for piece, _ in token.runners_up]

@@ -52,13 +52,6 @@ def model() -> NumpyTransformer:
     return NumpyTransformer(SMALL, weights_of(random_model(SMALL, SIZE, SIZE)))
 
 
-def test_log_probabilities_are_those_of_the_logits(model: NumpyTransformer):
-    log_probs = model.log_probabilities(WHOLE, FED)
-    np.testing.assert_allclose(np.exp(log_probs).sum(axis=-1), 1, atol=1e-5)
-    differences = model.logits(WHOLE, FED) - log_probs
-    np.testing.assert_allclose(differences - differences[..., :1], 0, atol=1e-5)
-
-
 def test_what_is_longer_than_the_positions_is_refused(model: NumpyTransformer):
     with pytest.raises(ValueError, match="25 tokens are more than max_positions=24"):
         model.logits(np.ones((1, 25), int), np.ones((1, 2), int))
