@@ -17,7 +17,6 @@ from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -92,11 +91,10 @@ async def spec(request: Request) -> JSONResponse:
     return JSONResponse(request.app.openapi())
 
 
-def make_app(service: Service, *, origins: Sequence[str] = (), hosts: Sequence[str] = ()) -> ASGIApp:
-    """Assemble the application; raises ConfigError for an origin or a host that no browser sends.
+def make_app(service: Service, origins: Sequence[str] = ()) -> ASGIApp:
+    """Assemble the application; raises ConfigError for an origin that no browser sends.
 
-    ``origins`` are those whose web pages may send requests (CORS): ``https://example.org``, or ``*``;
-    ``hosts`` those that requests may name, empty for any.
+    ``origins`` are those whose web pages may send requests (CORS): ``https://example.org``, or ``*``.
     """
     for origin in origins:
         parts = urlsplit(origin)
@@ -126,12 +124,8 @@ def make_app(service: Service, *, origins: Sequence[str] = (), hosts: Sequence[s
     for routes in (libretranslate.router, deepl.router, introspection.router, router):
         app.include_router(routes)
     app.mount("/page", GZipMiddleware(StaticFiles(directory=_PAGE)))
-    try:
-        hosted = TrustedHostMiddleware(app, list(hosts) or ["*"], www_redirect=False)
-    except AssertionError as error:  # a wildcard in the middle
-        raise ConfigError(f"--allowed-host {' '.join(hosts)}: {error}") from error
     return CORSMiddleware(  # outermost: other pages can read refusals
-        RequestMiddleware(hosted, service.limits, service.metrics),
+        RequestMiddleware(app, service.limits, service.metrics),
         allow_origins=origins,
         allow_methods=["GET", "POST"],
         allow_headers=["authorization", "content-type"],

@@ -1,4 +1,4 @@
-"""DeepL's routes, and Immersive Translate's list format, which has nearly the same fields."""
+"""DeepL's routes for texts."""
 
 import math
 from typing import Any
@@ -13,15 +13,11 @@ from ptenmt.server.service import SharedService, bearer_token
 router = APIRouter(tags=["DeepL"], responses=schemas.ERRORS)
 
 
-@router.post("/immersive", include_in_schema=False)
 @router.post("/v2/translate", openapi_extra=schemas.body_of(schemas.DeepLRequest))
 async def translate(request: Request, service: SharedService) -> dict[str, list[dict[str, Any]]]:
     """Translate texts as DeepL's API does; its options that do not affect a translation here are ignored."""
     body = await service.read(request, schemas.DeepLRequest)
-    if body.split_sentences == "nonewlines" and body.format == "text":
-        body = body.model_copy(update={"q": [text.replace("\n", " ") for text in body.texts]})
-    split_sentences = body.split_sentences != "0"
-    answers = await translate_texts(request, service, body, split_sentences=split_sentences)
+    answers = await translate_texts(request, service, body)
     translations = []
     for text, answer in zip(body.texts, answers, strict=True):
         detection = answer.get("detectedLanguage")
@@ -30,7 +26,6 @@ async def translate(request: Request, service: SharedService) -> dict[str, list[
             {
                 "text": answer["translatedText"],
                 "detected_source_language": language.upper(),
-                "detected_source_lang": language,  # for Immersive Translate
                 "billed_characters": len(text),
             }
         )

@@ -62,14 +62,15 @@ async def attention(request: Request, service: SharedService) -> Response:
 async def _answer(
     request: Request, service: Service, work: Callable[[Model, schemas.SentenceRequest], _Result]
 ) -> _Result:
-    """Read a request, and call a function with its model, by default the first; refuses chained ones."""
+    """Read a request, and call a function with its model, by default the first."""
     body = await service.read(request, schemas.SentenceRequest)
     service.check_length(request, [body.q, body.prefix, body.translation or ""])
     default = service.models.default
-    route = service.models.route(body.source or default.source, body.target or default.target)
-    if len(route) != 1:
-        raise Refusal("this needs one model that translates from source to target")
-    return await service.answer(request, lambda: work(route[0].model, body))
+    direction = service.models.direction(body.source or default.source, body.target or default.target)
+    if direction is None:
+        raise Refusal("source and target are the same language")
+    model = direction.model
+    return await service.answer(request, lambda: work(model, body))
 
 
 def _attention(most: int, model: Model, body: schemas.SentenceRequest) -> str:

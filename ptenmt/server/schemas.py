@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import parse_qsl
 
 from fastapi import Request
-from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError
 from python_multipart.multipart import parse_options_header
 from starlette.datastructures import UploadFile
 
@@ -56,24 +56,15 @@ class TranslateRequest(FileRequest, DetectRequest):
 
 
 class DeepLRequest(TranslateRequest):
-    """Texts to translate, in DeepL's fields or Immersive Translate's."""
+    """Texts to translate, in DeepL's fields."""
 
-    q: str | list[str] = Field(validation_alias=AliasChoices("text", "text_list"), examples=["Olá."])
+    q: str | list[str] = Field(validation_alias="text", examples=["Olá."])
     target: Target = Field(validation_alias="target_lang")
     source: Annotated[Source, BeforeValidator(lambda given: given or "auto")] = Field(
         "auto", validation_alias="source_lang"
     )
     format: Format = Field("text", validation_alias="tag_handling")
     glossary: str | None = Field("", validation_alias="glossary_id", description="Name of a glossary.")
-    split_sentences: Annotated[
-        Literal["0", "1", "nonewlines"],
-        BeforeValidator(lambda given: str(int(given)) if isinstance(given, int) else given),
-    ] = Field("1", description="0: only at line breaks; nonewlines: not at line breaks.")
-    # What these models cannot do is refused, as DeepL refuses it for languages in which it cannot.
-    formality: Literal["default", "prefer_more", "prefer_less"] | None = None
-    model_type: Literal["latency_optimized", "prefer_quality_optimized"] | None = None
-    style_id: None = None
-    custom_instructions: None = None
 
 
 class DeepLLanguagesRequest(WithKey):
@@ -98,32 +89,6 @@ class Detection(BaseModel):
 
     language: str
     confidence: float = Field(description="In percent.")
-
-
-WordProbability = tuple[str, float | None]
-
-
-class TranslateAnswer(BaseModel):
-    """Translations; lists if q is a list."""
-
-    translatedText: str | list[str]
-    detectedLanguage: Detection | list[Detection] | None = Field(None, description="If source is auto.")
-    alternatives: list[str] | list[list[str]] | None = Field(None, description="If requested.")
-    detected: str | list[str | None] | None = Field(
-        None,
-        description="The language, if it is confidently identified as another one; not in LibreTranslate.",
-    )
-    confidence: float | None | list[float | None] = Field(
-        None, description="If requested: the expected sentence chrF / 100; null: unknown."
-    )
-    sentences: list[dict[str, Any]] | list[list[dict[str, Any]]] | None = Field(
-        None, description="With the confidence: each translation of a sentence, and its confidence."
-    )
-    words: list[WordProbability] | list[list[WordProbability]] | None = Field(
-        None,
-        description="With the confidence: the words of the translation, in order, each with its probability; "
-        "null: put in by the server, such as a URL.",
-    )
 
 
 ERRORS: dict[int | str, dict[str, Any]] = {

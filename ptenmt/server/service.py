@@ -4,7 +4,7 @@ import asyncio
 import math
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, TypeVar
 
 import anyio.to_thread
@@ -15,7 +15,7 @@ from ptenmt.data.languages import foreign_languages, language_check
 from ptenmt.documents.inline import is_prose
 from ptenmt.errors import ConfigError
 from ptenmt.server.limits import CLIENT_GONE, Client, Keys, Limits, Places, Refusal, shutting_down
-from ptenmt.server.models import Models, Route
+from ptenmt.server.models import Direction, Models
 from ptenmt.server.queue import QueuedRequest, SentenceQueue
 from ptenmt.server.schemas import Detection, WithKey, read
 from ptenmt.translation import Translation
@@ -23,7 +23,6 @@ from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.markup import Fragment, move_markup, text_of
 from ptenmt.translation.scoring import with_confidence
 
-_DOCUMENT_THREADS = 4
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _SENTENCES = (1, 2, 4, 8, 16, 32)
 _Request = TypeVar("_Request", bound=WithKey)
@@ -45,19 +44,13 @@ class Metrics:
         self.seconds = prom.Histogram("ptenmt_request_seconds", duration, ["route"], buckets=_SECONDS, **own)
         own["labelnames"] = ["pair"]
         self.characters = prom.Counter("ptenmt_characters", "Characters of texts to translate", **own)
-        self._source_tokens = prom.Counter("ptenmt_source_tokens", "Source tokens", **own)
-        self._target_tokens = prom.Counter("ptenmt_target_tokens", "Target tokens", **own)
         size, wait = "Sentences in a batch", "How long a sentence waited for its batch"
         self._batch_sentences = prom.Histogram("ptenmt_batch_sentences", size, buckets=_SENTENCES, **own)
         self._queue_seconds = prom.Histogram("ptenmt_queue_seconds", wait, buckets=_SECONDS, **own)
 
-    def count_batch(
-        self, pair: str, waits: Sequence[float], num_source_tokens: int, num_target_tokens: int
-    ) -> None:
+    def count_batch(self, pair: str, waits: Sequence[float]) -> None:
         """Count a translated batch: its languages, and the seconds that each sentence waited."""
         self._batch_sentences.labels(pair).observe(len(waits))
-        self._source_tokens.labels(pair).inc(num_source_tokens)
-        self._target_tokens.labels(pair).inc(num_target_tokens)
         for seconds in waits:
             self._queue_seconds.labels(pair).observe(seconds)
 
@@ -69,19 +62,6 @@ class Metrics:
     def text(self) -> bytes:
         """All metrics in Prometheus' text format."""
         return prom.generate_latest(self._registry)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TextOptions:
-    """How texts are translated, beside the options of the models."""
-
-    glossary: Glossary | None = None
-    max_sentences: int | None = None
-    """The most sentences that the texts may have together."""
-    num_hypotheses: int = 1
-    has_confidence: bool = False
-    """Whether translations get their confidence; not with two models."""
-    split_sentences: bool = True
 
 
 class Service:
@@ -100,11 +80,11 @@ class Service:
         self.documents = Places(limits.files)
         self._glossaries = dict(glossaries or {})
         self.metrics = Metrics(lambda: self._queue.num_waiting)
-        count = self.metrics.count_batch
-        self._queue = SentenceQueue(threads=threads, max_waiting=limits.queue, on_batch=count)
+        self._queue = SentenceQueue(
+            threads=threads, max_waiting=limits.queue, on_batch=self.metrics.count_batch
+        )
         # As many threads as requests, so that a request waits nowhere but in the queue, which has a limit.
         self._limiter = anyio.CapacityLimiter(math.inf)
-        self._document_limiter = anyio.CapacityLimiter(_DOCUMENT_THREADS)
         ThreadPoolExecutor(1).submit(self.detect, "a")  # loads the languages
 
     def stop(self) -> None:
@@ -131,7 +111,7 @@ class Service:
         try:
             if not is_document:
                 # Here, since under overload the event loop competes with all threads.
-                self._queue.admit(queued)
+                self._queue.check_room(queued)
             return await anyio.to_thread.run_sync(
                 queued.run, work, abandon_on_cancel=True, limiter=self._limiter
             )
@@ -143,35 +123,29 @@ class Service:
             self._queue.drop(queued)
 
     def translate(
-        self, route: Route, texts: Sequence[Sequence[Fragment]], options: TextOptions
+        self,
+        direction: Direction,
+        texts: Sequence[Sequence[Fragment]],
+        *,
+        glossary: Glossary | None,
+        max_sentences: int | None = None,
+        num_hypotheses: int = 1,
+        has_confidence: bool = False,
     ) -> tuple[list[Translation], list[list[list[Fragment]]]]:
-        """Translate texts by a route, within ``run``; refuses a glossary for two models in sequence.
+        """Translate texts in a direction, within ``run``.
 
         Returns:
             The translations, and with their markup the text of each and the texts of its alternatives.
         """
-        if len(route) > 1:
-            if options.glossary:
-                raise Refusal("a glossary needs a model of both languages, and here two models are chained")
-            options = replace(options, has_confidence=False)
-            first, marked = self.translate(route[:1], texts, replace(options, num_hypotheses=1))
-            second, marked = self.translate(route[1:], [best for best, *_ in marked], options)
-            # What another language is, the first model knows.
-            pairs = zip(first, second, strict=True)
-            return [replace(after, detected=before.detected) for before, after in pairs], marked
-        translator = route[0].model.translator
-        self.metrics.characters.labels(route[0].name).inc(sum(len(text_of(text)) for text in texts))
-        decoding = replace(
-            translator.config.decoding,
-            num_hypotheses=options.num_hypotheses,
-            beam_size=max(translator.config.decoding.beam_size, options.num_hypotheses),
-            split_sentences=options.split_sentences,
-        )
+        translator = direction.model.translator
+        self.metrics.characters.labels(direction.name).inc(sum(len(text_of(text)) for text in texts))
+        beam_size = max(translator.config.decoding.beam_size, num_hypotheses)
+        decoding = replace(translator.config.decoding, num_hypotheses=num_hypotheses, beam_size=beam_size)
         translations = translator.translate(
-            map(text_of, texts), decoding, glossary=options.glossary, max_sentences=options.max_sentences
+            map(text_of, texts), decoding, glossary=glossary, max_sentences=max_sentences
         )
         marked = move_markup(translator, translations, texts)
-        if options.has_confidence:
+        if has_confidence:
             translations = with_confidence(translator, translations)
         return translations, marked
 
@@ -181,12 +155,6 @@ class Service:
             known = ", ".join(self._glossaries) or "none"
             raise Refusal(f"there is no glossary {name[:100]}; this server has: {known}")
         return self._glossaries[name] if name else None
-
-    async def in_document_thread(self, work: Callable[..., _Result], *arguments: Any) -> _Result:
-        """Call a function of a document in one of a few threads; a cancelled caller does not wait for it."""
-        return await anyio.to_thread.run_sync(
-            work, *arguments, abandon_on_cancel=True, limiter=self._document_limiter
-        )
 
     def detect(self, text: str) -> list[Detection]:
         """The languages of the server, the likeliest first; in their order for a text without letters.
@@ -206,18 +174,18 @@ class Service:
             ) from error
         return [Detection(language=code, confidence=round(100 * float(share), 1)) for code, share in ranked]
 
-    def detect_source(self, text: str, target: str) -> tuple[Detection, Route]:
+    def detect_source(self, text: str, target: str) -> tuple[Detection, Direction | None]:
         """The language of a text, and how to translate it from there, or else as good as possible.
 
         A doubtful target language is the source only if there is no other.
         """
         models, (best, *others) = self.models, self.detect(text)
         if best.language == target and 0 < best.confidence < 90:
-            best = next((each for each in others if models.find(each.language, target)), best)
+            best = next((each for each in others if (each.language, target) in models.directions), best)
         into_target = (pair[0] for pair in models.directions if pair[1] == target)
         known = (code for code in (best.language, *into_target) if code in models.languages)
-        source = next((code for code in known if models.find(code, target) is not None), None)
-        return best, models.route(source or models.default.source, target)
+        source = next((code for code in known if models.can_translate(code, target)), None)
+        return best, models.direction(source or models.default.source, target)
 
     async def read(self, request: Request, model: type[_Request]) -> _Request:
         """Read a request as ``check`` returns it; refuse it if it is malformed."""

@@ -50,8 +50,6 @@ def test_figures_count(serve) -> None:
     assert figures['ptenmt_requests_total{method="GET",route="other",status="404"}'] == "1.0"
     assert figures['ptenmt_request_seconds_count{route="/translate"}'] == "2.0"
     assert figures["ptenmt_queue_sentences"] == "0.0"
-    assert float(figures['ptenmt_source_tokens_total{pair="pt-en"}']) > 4
-    assert float(figures['ptenmt_target_tokens_total{pair="pt-en"}']) > 4
     assert figures['ptenmt_batch_sentences_sum{pair="pt-en"}'] == "2.0"
     assert figures['ptenmt_queue_seconds_count{pair="pt-en"}'] == "2.0"
     assert "process_resident_memory_bytes" in figures
