@@ -1,27 +1,23 @@
-"""Figures in a terminal: tables, heat maps in shades, line plots as tables."""
+"""Figures in a terminal, as tables."""
 
-import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from ptenmt.cli.console import Screen, make_console, standard_output
+from ptenmt.errors import OutputError
 from ptenmt.inspection.figures import HeatMap, LinePlot, Panel, Table
 
-_UNLIMITED = 100_000
-_SHADES = " ░▒▓█"
-_MAX_LABEL = 14
-_NARROW_CELL = 2
-_MAX_LINES = 50
-
+_SHOWN_COLUMNS = 4
+_SHOWN_VALUE = 0.005
+"""A weight that is below this and not marked is rounded to nothing."""
 _GAP = 2
 _MIN_COLUMN = 24
 """Columns that are wider than this are wrapped to keep a table within the terminal."""
@@ -30,9 +26,9 @@ _MIN_COLUMN = 24
 def show(
     panels: Sequence[Panel], output: Path | None, screen: Screen, *, title: str = "", columns: int = 1
 ) -> None:
-    """Draw panels into a file, in at most so many columns, or one below the other in the terminal.
+    """Draw panels into a file, in at most so many columns, or print them as tables.
 
-    Raises OutputError if the file cannot be written.
+    Raises OutputError if the file cannot be written, or a panel cannot be a table.
     """
     if output is not None:
         from ptenmt.inspection.drawing import draw, save_figure
@@ -40,94 +36,39 @@ def show(
         save_figure(draw(panels, title=title, columns=columns), output, screen.warn)
         screen.say(f"drawn: {output}")
         return
-    console = make_console()
-    # In a pipe without COLUMNS, heat maps are complete.
-    has_width = console.is_terminal or "COLUMNS" in os.environ
-    with standard_output():
-        if title:
-            console.print(Text(title, style="bold"), soft_wrap=not console.is_terminal)
-        for number, panel in enumerate(panels):
-            if number or title:
-                console.print()
-            if isinstance(panel, HeatMap):
-                for line in heat_map_lines(panel, console.width if has_width else _UNLIMITED):
-                    console.print(line, soft_wrap=not console.is_terminal)
-            else:
-                print_table(plot_table(panel) if isinstance(panel, LinePlot) else panel)
+    tables = [_table(panel) for panel in panels]
+    if title:
+        tables[0] = replace(tables[0], title=f"{title}\n\n{tables[0].title}")
+    print_tables(tables)
 
 
-def heat_map_lines(panel: HeatMap, width: int) -> list[Text]:
-    """Draw a heat map in shades.
+def _table(panel: Panel) -> Table:
+    if isinstance(panel, HeatMap):
+        return heat_map_table(panel)
+    return plot_table(panel) if isinstance(panel, LinePlot) else panel
 
-    Labelled columns beyond the width are left out; of numbered rows and columns one in two, three, … is
-    drawn; the title mentions it.
+
+def heat_map_table(panel: HeatMap) -> Table:
+    """Of each row all numbers if the map shows them, else the columns with the highest values.
+
+    An asterisk stands for a mark. Raises OutputError if rows and columns have no labels.
     """
-    lines = _labelled(panel, width) if panel.row_labels else _numbered(panel, width)
-    return lines if panel.has_numbers else [*lines, Text(f"{panel.low:.3g} {_SHADES} {panel.high:.3g}")]
-
-
-def _labelled(panel: HeatMap, width: int) -> list[Text]:
-    """One line per row: label, cells."""
-    left = min(max(map(cell_len, panel.row_labels)), _MAX_LABEL, width // 3)
-    room = max((width - left - 1) // _NARROW_CELL, 1)
-    panel = panel.first(max(room, _MAX_LINES), room)
-    longest = max(map(cell_len, panel.column_labels))
-    is_roomy = left + 1 + panel.num_columns * (longest + 1) <= width
-    cell = max(longest + 1, _NARROW_CELL) if is_roomy else _NARROW_CELL
-    lines = _heading(panel)
-    labels = [panel.column_labels]
-    if not is_roomy:  # vertical: each line has one character of each label
-        cropped = [_cropped(label, _MAX_LABEL) for label in panel.column_labels]
-        height = max(map(len, cropped))
-        labels = [[label.rjust(height)[number] for label in cropped] for number in range(height)]
-    for row in labels:
-        centred = (set_cell_size(" " * ((cell - cell_len(label)) // 2) + label, cell) for label in row)
-        lines.append(Text((" " * (left + 1) + "".join(centred)).rstrip()))
-    shades = _shades(panel)
-    for number, (label, values) in enumerate(zip(panel.row_labels, panel.values, strict=True)):
-        shown = _cropped(label, left)
-        cells = []
-        for column, (value, shade) in enumerate(zip(values, shades[number], strict=True)):
-            if panel.has_numbers:
-                cells.append(f"{value:.0f}".center(cell))
-            else:
-                cells.append(("●" if (number, column) in panel.marks else "").center(cell, shade))
-        lines.append(Text(" " * (left - cell_len(shown)) + shown + " " + "".join(cells)))
-    return lines
-
-
-def _heading(panel: HeatMap) -> list[Text]:
-    named = {"down": panel.row_name, "across": panel.column_name}
-    axes = ", ".join(f"{direction}: {name}" for direction, name in named.items() if name)
-    return [Text(panel.title, style="bold"), *([Text(axes, style="dim")] if axes else [])]
-
-
-def _cropped(label: str, cells: int) -> str:
-    return label if cell_len(label) <= cells else set_cell_size(label, cells - 1).rstrip() + "…"
-
-
-def _shades(panel: HeatMap) -> list[str]:
-    """A character per value of each row, the darker the higher the value is between low and high."""
-    levels = np.clip((panel.values - panel.low) / (panel.high - panel.low), 0.0, 1.0)
-    places = (levels * (len(_SHADES) - 1)).round().astype(int)
-    return ["".join(_SHADES[place] for place in row) for row in places.tolist()]
-
-
-def _numbered(panel: HeatMap, width: int) -> list[Text]:
-    """One character per value; row numbers on the left."""
-    left = len(str(panel.num_rows - 1))
-    across = math.ceil(panel.num_columns / (width - left - 1))
-    down = math.ceil(panel.num_rows / _MAX_LINES)
-    steps = ((panel.row_name or "row", down), (panel.column_name or "column", across))
-    parts = [f"one {name} in {step}" for name, step in steps if step > 1]
-    lines = _heading(panel)
-    if parts:
-        lines[0].append(f" ({', '.join(parts)})")
-    shades = _shades(panel)
-    lines += [Text(f"{row:>{left}} {shades[row][::across]}") for row in range(0, panel.num_rows, down)]
-    columns = range(0, panel.num_columns, across)
-    lines.append(Text(" " * (left + 1) + "0" + str(columns[-1]).rjust(len(columns) - 1)))
-    return lines
+    if not panel.row_labels:
+        raise OutputError(f"{panel.title} is a picture", "draw it into a file: --output picture.png")
+    rows = []
+    for number, (label, values) in enumerate(zip(panel.row_labels, panel.values.tolist(), strict=True)):
+        if panel.has_numbers:
+            rows.append((label, " ".join(f"{value:.0f}" for value in values)))
+            continue
+        highest = sorted(range(len(values)), key=values.__getitem__, reverse=True)[:_SHOWN_COLUMNS]
+        cells = [
+            f"{panel.column_labels[column]} {values[column]:.2f}{'*' if marked else ''}"
+            for column in highest
+            if (marked := (number, column) in panel.marks) or values[column] >= _SHOWN_VALUE
+        ]
+        rows.append((label, "  ".join(cells)))
+    header = (panel.row_name, panel.column_name) if panel.column_name else ()
+    return Table(title=panel.title, header=header, rows=rows)
 
 
 def plot_table(plot: LinePlot) -> Table:

@@ -83,7 +83,7 @@ def evaluate(
     load = evaluation.LoadOptions(
         checkpoint=checkpoint,
         engine=engine,
-        overrides=options.decoding_overrides(overrides, {"beam_size": beam_size}),
+        overrides=options.decoding_overrides(overrides, beam_size),
         on_warning=screen.warn,
     )
     if hypotheses is None and uses_keras(engine, find_run(run, "translation").config()):

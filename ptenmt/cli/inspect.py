@@ -21,11 +21,7 @@ from ptenmt.inspection.alignment import (
 )
 from ptenmt.inspection.figures import figure_format
 from ptenmt.inspection.inspector import Inspector
-from ptenmt.inspection.plots import (
-    history_plots,
-    positions_map,
-    schedule_plot,
-)
+from ptenmt.inspection.plots import history_plots, positions_map, schedule_plot
 from ptenmt.inspection.tokens import probability_table, token_panels, token_probabilities
 from ptenmt.runs import find_run
 
@@ -82,9 +78,10 @@ def attention(
 ) -> None:
     """Show the attention weights of a sentence and its translation.
 
-    Heat maps: each row attends to the columns and sums to 1. A row of the decoder is labelled with the token
+    Each token attends to others, with weights that sum to 1; a row of the decoder is labelled with the token
     that it writes. The default layer of cross-attention is the one that training found to align words best,
-    otherwise the last. A picture shows all heads of a layer, the terminal their mean.
+    otherwise the last. A picture shows all weights of all heads of a layer, the terminal the highest of their
+    mean.
 
     Example: ptenmt inspect attention "este modelo parece funcionar bem" --layer 1 --output attention.png
 
@@ -107,8 +104,6 @@ def alignment(
     target: Target = None,
     input_file: Annotated[Path | None, typer.Option("--input", "-i", metavar="FILE")] = None,
     target_file: Annotated[Path | None, typer.Option(metavar="FILE", show_default="the model's own")] = None,
-    layer: Layer = None,
-    head: Head = None,
     run: options.RunName = None,
     checkpoint: options.WhichWeights = "best",
     output: FigureFile = None,
@@ -116,9 +111,9 @@ def alignment(
     """Show which source word each target word comes from, by cross-attention.
 
     Each target word is linked to the source word it attends to most, in the mean over the heads of the layer
-    that training found to align best; --layer and --head choose others. Words are separated by white space,
-    in the text as the model reads it. A sentence is shown as a grid; of a file each line becomes a line in
-    the Pharaoh format, pairs source-target, numbered from 0.
+    that training found to align best. Words are separated by white space, in the text as the model reads it.
+    Of a sentence the weights are shown; of a file each line becomes a line in the Pharaoh format, pairs
+    source-target, numbered from 0.
 
     Example: ptenmt inspect alignment "este modelo parece funcionar bem"
 
@@ -133,21 +128,16 @@ def alignment(
         raise PtenmtError("nothing to align", "give a sentence, or a file of sentences with --input FILE")
     options.refuse_together({"--input": input_file, "TEXT": text, "--target": target, "--output": output})
     options.refuse_together({"--target-file": target_file, "TEXT": text})
-    chosen = _chosen_head(head or "mean")
-    if chosen == "all":
-        raise PtenmtError("an alignment is that of one head or of the mean", "give --head a number")
     inspector = Inspector(run, checkpoint=checkpoint, on_warning=screen.warn)
     if input_file is None:
-        only = word_alignment(inspector, str(text), target, layer=layer, head=chosen)
-        show([alignment_panel(only)], output, screen)
+        show([alignment_panel(word_alignment(inspector, str(text), target))], output, screen)
         return
     sources = list(read_lines(input_file))
     if not sources:
         raise DataError(f"{input_file} is empty", "give a file with one sentence per line")
     targets = None if target_file is None else list(read_lines(target_file))
     with standard_output() as stream:
-        alignments = word_alignments(inspector, sources, targets, layer=layer, head=chosen)
-        for number, pair in enumerate(alignments):
+        for number, pair in enumerate(word_alignments(inspector, sources, targets)):
             if number == 0:
                 screen.say(f"aligned by {pair.origin}")
             stream.write(f"{pair.pharaoh}\n")
@@ -202,32 +192,19 @@ def tokens(
 
 def positions(
     screen: Screen,
-    run: options.RunToDraw = None,
-    num_positions: Annotated[
-        int | None, typer.Option("--positions", min=1, max=_MAX_POSITIONS, metavar="N", show_default="50")
-    ] = None,
-    dimensions: Annotated[
-        int | None, typer.Option(min=2, max=_MAX_POSITIONS, metavar="N", show_default="128")
-    ] = None,
+    num_positions: Annotated[int, typer.Option("--positions", min=1, max=_MAX_POSITIONS, metavar="N")] = 50,
+    dimensions: Annotated[int, typer.Option(min=2, max=_MAX_POSITIONS, metavar="N")] = 128,
     output: FigureFile = None,
 ) -> None:
-    """Draw the positional encoding.
+    """Draw the positional encoding into a file.
 
     Example: ptenmt inspect positions --positions 100 --dimensions 100 --output positions.png
-
-    Example: ptenmt inspect positions --run base
 
     Args:
         num_positions: The number of positions.
         dimensions: The number of dimensions, d_model.
     """
-    if run is not None:
-        if dimensions is not None:
-            raise PtenmtError("--dimensions and --run cannot be used together", "a run has its own d_model")
-        model = find_run(run).config().model
-        dimensions = model.d_model
-        num_positions = num_positions or model.max_positions
-    show([positions_map(num_positions or 50, dimensions or 128)], output, screen)
+    show([positions_map(num_positions, dimensions)], output, screen)
 
 
 def schedule(
@@ -281,7 +258,7 @@ def _chosen_head(given: str) -> int | Literal["mean", "all"]:
 inspect = typer.Typer(
     name="inspect",
     help="Inspect a model before, during and after training.\n\n"
-    "Each view is shown in the terminal, or drawn with --output as PNG, SVG or PDF.\n\n"
+    "Each view is a table in the terminal, or drawn with --output as PNG, SVG or PDF.\n\n"
     "Example: ptenmt inspect positions --output positions.png",
     no_args_is_help=True,
     add_completion=False,

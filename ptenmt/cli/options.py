@@ -15,15 +15,13 @@ import typer
 from ptenmt.cli.console import Screen, write_document
 from ptenmt.config import Config, DecodingConfig
 from ptenmt.config.loading import config_names, flat_options, override_decoding
-from ptenmt.errors import ConfigError, OutputError, PtenmtError
+from ptenmt.errors import OutputError, PtenmtError
 from ptenmt.runs import STARTER, list_runs
 
 COMMAND_LINE = "ptenmt.command_line"
 """Key of a context's ``meta``: the command line after ``ptenmt``."""
 MARKUP: Any = {"rich_markup_mode": "markdown", "pretty_exceptions_enable": False}
 """Settings of every Typer app."""
-FLAGS = {"beam_size": "--beam-size", "num_hypotheses": "--n-best"}
-"""Decoding options that have a flag of their own."""
 RUN_VARIABLE = "PTENMT_RUN"
 """The environment variable with the default of ``--run``, where that is a trained run to use."""
 PRESETS = ("base", "demo", "files", "good", "next-word", "opus", "pairs", "paper", "small", "student")
@@ -181,7 +179,6 @@ RunsToServe = Annotated[
     ),
 ]
 RunOfReverse = Annotated[str, _own_run(help=f"A run of the reverse direction: {_WHICH}.")]
-RunToDraw = Annotated[str | None, _own_run(help="Draw this run's own.")]
 RunToDescribe = Annotated[str | None, _own_run(help="The run to describe.")]
 Teacher = Annotated[str, run_option("--teacher", help=f"The run to learn from: {_WHICH}.")]
 InitFrom = Annotated[
@@ -248,32 +245,21 @@ DecodingOverrides = Annotated[
 ]
 
 
-def decoding_overrides(overrides: Sequence[str] | None, flags: Mapping[str, int | None]) -> list[str]:
-    """Combine ``--set`` with the decoding options that have a flag of their own; the flags win."""
-    given = {name: value for name, value in flags.items() if value is not None}
-    return [*(overrides or []), *(f"decoding.{name}={value}" for name, value in given.items())]
+def decoding_overrides(overrides: Sequence[str] | None, beam_size: int | None) -> list[str]:
+    """Combine ``--set`` with ``--beam-size``, which wins."""
+    return [*(overrides or []), *([] if beam_size is None else [f"decoding.beam_size={beam_size}"])]
 
 
 def chosen_decoding(
-    decoding: DecodingConfig,
-    overrides: Sequence[str] | None,
-    flags: Mapping[str, int | None],
+    decoding: DecodingConfig, overrides: Sequence[str] | None, beam_size: int | None = None
 ) -> DecodingConfig:
     """Change the decoding options of a run as of ``decoding_overrides``; errors as of ``override_decoding``.
 
     If more translations are requested than there are beams, and no beam size is, there will be as many beams.
     """
-    names = {option: FLAGS[option] for option, value in flags.items() if value is not None}
-    changes = decoding_overrides(overrides, flags)
+    changes = decoding_overrides(overrides, beam_size)
     given = {change.partition("=")[0].strip(): change.partition("=")[2] for change in changes}
     num_best = given.get("decoding.num_hypotheses", "")
     if num_best.isdecimal() and "decoding.beam_size" not in given and not decoding.is_sampled:
         changes.append(f"decoding.beam_size={max(int(num_best), decoding.beam_size)}")
-        names = {**names, "beam_size": names.get("num_hypotheses", "decoding.num_hypotheses")}
-    try:
-        return override_decoding(decoding, changes)
-    except ConfigError as error:
-        message = error.message
-        for option, name in names.items():
-            message = re.sub(rf"\bdecoding\.{option}=(\S+)", rf"{name} \1", message)
-        raise ConfigError(message, error.hint) from error
+    return override_decoding(decoding, changes)

@@ -85,7 +85,7 @@ def serve(
     directions = [
         direction_of_run(
             model,
-            options.chosen_decoding(model.config.decoding, overrides, {}),
+            options.chosen_decoding(model.config.decoding, overrides),
             checkpoint,
             device=device,
             threads=threads,

@@ -2,8 +2,6 @@
 
 Args:
     texts: Sentences, or with --output-dir documents; standard input by default, or for a single -.
-    n_best: Write the N best translations of each text as Moses does, a line each: number of the text from 0
-        on ||| translation ||| score. Raises the beam size to N unless --beam-size is given.
     prefix: Target prefix: what every translation starts with.
     glossary: Terms and their translations, a pair a line, separated by a tab; equal: not translated.
     input_file: Translate this file, plain or .gz.
@@ -12,7 +10,6 @@ Args:
         .json, .yaml) into this folder, where they keep their names and layout.
     shard: Translate only the K-th of N parts of the input, such as 3/16, on one of N machines; their outputs,
         joined in order, are that of the whole. A part is a multiple of 2,048 lines, fewer if long.
-    raw: Keep the spacing of the training corpus: 'well .' instead of 'well.'
     as_json: Write a JSON object for each text: source, translation, raw, score, tokens, alternatives,
         milliseconds, is_complete, is_retried, is_split, detected, unknown, confidence (quality estimation:
         the expected sentence chrF / 100), words with their probabilities, sentences.
@@ -21,8 +18,8 @@ Args:
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -51,12 +48,11 @@ DOCUMENTS = (
 )
 """File name suffixes of documents that are no lines of text."""
 _file_option = partial(typer.Option, rich_help_panel="Files")
-_format_option = partial(typer.Option, rich_help_panel="Output format")
 _ONE = "decoding.num_hypotheses=1"
 _SAMPLED = ["decoding.beam_size=1", "decoding.top_k=0"]
 _EXCLUSIVE = {
     "texts": ("input_file",),
-    "output_folder": ("output_file", "n_best", "prefix", "shard", "raw", "as_json"),
+    "output_folder": ("output_file", "prefix", "shard", "as_json"),
 }
 
 
@@ -67,7 +63,7 @@ def _texts(given: list[str] | None) -> list[str] | None:
 
 def _output(file: Path | None) -> Path | None:
     """The file to write; None for standard output."""
-    return None if str(file) in ("-", "/dev/stdout") else file
+    return None if str(file) == "-" else file
 
 
 def translate(
@@ -80,7 +76,6 @@ def translate(
     device: options.Device = "cpu",
     threads: options.Threads = None,
     beam_size: options.BeamSize = None,
-    n_best: Annotated[int | None, options.search(metavar="N")] = None,
     prefix: Annotated[str, options.search(metavar="TEXT", show_default=False, callback=options.as_text)] = "",
     glossary: Annotated[Path | None, typer.Option(metavar="FILE", show_default=False)] = None,
     overrides: options.DecodingOverrides = None,
@@ -91,8 +86,7 @@ def translate(
     output_folder: Annotated[Path | None, _file_option("--output-dir", metavar="DIR")] = None,
     resume: options.Resume = False,
     shard: Annotated[str | None, _file_option("--shard", metavar="K/N", show_default=False)] = None,
-    raw: Annotated[bool, _format_option("--raw")] = False,
-    as_json: Annotated[bool, _format_option("--json")] = False,
+    as_json: Annotated[bool, typer.Option("--json")] = False,
 ) -> None:
     """Translate sentences: arguments, a file, standard input, or as they are typed.
 
@@ -113,30 +107,25 @@ def translate(
         return
     terms = None if glossary is None else Glossary.read(glossary)
     directory = find_run(run, "translation")
-    flags = {"beam_size": beam_size, "num_hypotheses": n_best}
-    decoding = options.chosen_decoding(directory.config().decoding, overrides, flags)
+    decoding = options.chosen_decoding(directory.config().decoding, overrides, beam_size)
     part = None if shard is None else _part(shard, input_file, output_file)
 
     def load() -> tuple[TrainedModel, TranslationJob]:
         trained, translator = _load(screen, directory, checkpoint, engine, device, threads, decoding)
-        num_best = decoding.num_hypotheses
         return trained, TranslationJob(
             translator=translator,
             options=decoding,
             weights=trained.info.checksum,
             glossary=terms,
             prefix=prefix,
-            raw=raw,
             as_json=as_json,
-            num_rows=num_best if n_best or num_best > 1 else 0,
         )
 
     if output_folder is not None:
         _translate_documents(screen, context, texts, input_file, output_folder, load, resume=resume)
         return
     file = _opened(input_file)  # first, to report a missing one at once
-    with nullcontext(texts) if texts else file as lines, destination.locked():
-        destination.warn_of_leftover(screen)
+    with nullcontext(texts) if texts else file as lines, destination.locked(screen):
         trained, job = load()
         screen.name_model(model_label(trained))
         if as_json and job.translator.calibration() is None and job.translator.engine.name != "keras":
@@ -145,9 +134,7 @@ def translate(
         is_typed = not texts and input_file is None and sys.stdin.isatty()
         if is_typed:
             screen.say("Type a sentence and press Enter; Ctrl-D ends.")
-        typed = is_typed and sys.stdout.isatty()
-        read = _TypedLines(trained.config.data.languages[0]) if typed else lines
-        _translate_lines(screen, job, read, destination, is_typed, context, part)
+        _translate_lines(screen, job, lines, destination, is_typed, context, part)
 
 
 def _translate_documents(
@@ -235,28 +222,6 @@ def _translate_lines(
         screen.warn(f"{problem}: {count:,}")
 
 
-class _TypedLines:
-    """Lines that somebody types, with line editing and history where Python has readline."""
-
-    def __init__(self, language: str) -> None:
-        with suppress(ImportError):  # Python for Windows has none
-            import readline  # noqa: F401 — input() uses it
-        self._prompt = f"{language}> "
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        try:
-            return input(self._prompt)
-        except EOFError:
-            raise StopIteration from None
-
-    def has_more(self, _seconds: float) -> bool:
-        """No: each line is translated before the next one is typed."""
-        return False
-
-
 def backtranslate(
     screen: Screen,
     context: typer.Context,
@@ -304,9 +269,8 @@ def backtranslate(
         return
     directory = find_run(run)
     overrides = [_ONE, *(_SAMPLED if sample else []), *(overrides or [])]
-    decoding = options.chosen_decoding(directory.config().decoding, overrides, {"beam_size": beam_size})
-    with opened_lines(input_file) as lines, destination.locked():
-        destination.warn_of_leftover(screen)
+    decoding = options.chosen_decoding(directory.config().decoding, overrides, beam_size)
+    with opened_lines(input_file) as lines, destination.locked(screen):
         trained, translator = _load(screen, directory, checkpoint, engine, device, threads, decoding)
         job = BackTranslation(
             translator=translator,

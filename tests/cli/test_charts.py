@@ -1,12 +1,11 @@
-"""Pictures drawn in a terminal."""
+"""Pictures as tables in a terminal."""
 
 import numpy as np
 import pytest
-from rich.console import Console
-from rich.text import Text
 
-from ptenmt.cli.charts import heat_map_lines, plot_table, show
+from ptenmt.cli.charts import heat_map_table, plot_table, show
 from ptenmt.cli.console import Screen
+from ptenmt.errors import OutputError
 from ptenmt.inspection.figures import HeatMap, Line, LinePlot, Table
 
 
@@ -16,71 +15,20 @@ def labelled(rows: list[str], columns: list[str], values: object = None, **optio
     return HeatMap(title="map", values=np.array(values), row_labels=rows, column_labels=columns, **options)  # type: ignore[arg-type]
 
 
-def plain(lines: list[Text]) -> list[str]:
-    return [line.plain for line in lines]
-
-
 def curve(y: list[float], name: str = "", x: list[float] | None = None) -> Line:
     return Line(name=name, x=np.array(range(len(y)) if x is None else x, float), y=np.array(y))
 
 
-def test_without_colours_shades_stand_for_numbers() -> None:
-    drawn = labelled(["[START]", "vê"], ["o", "gato"], [[0.0, 0.5], [1.0, 2.0]])
-    assert plain(heat_map_lines(drawn, 80)) == [
-        "map",
-        "          o  gato",
-        "[START]      ▒▒▒▒▒",
-        "     vê ██████████",
-        "0  ░▒▓█ 1",
-    ]
-
-
-def test_labels_that_do_not_fit_side_by_side_stand_upright() -> None:
-    words = ["this", "is", "a"] * 4
-    lines = plain(heat_map_lines(labelled(["x"], words), 40))
-    upright = [line.ljust(26)[2::2] for line in lines[1:5]]
-    assert ["".join(column).strip() for column in zip(*upright, strict=True)][:12] == words
-    assert max(map(len, lines)) <= 40
-
-
-@pytest.mark.parametrize("width", [80, 40])
-def test_rows_and_columns_without_room_are_left_out_with_a_note(width: int) -> None:
-    words = [f"a-rather-long-word-{number}" for number in range(60)]
-    lines = plain(heat_map_lines(labelled(words, words), width))
-    room = (width - min(14, width // 3) - 1) // 2
-    assert lines[0] == f"map (the first 50 of 60 rows, the first {room} of 60 columns)"
-    assert max(map(len, lines[1:])) <= width  # the title folds
-    assert len([line for line in lines if line.lstrip().startswith("a-rather")]) == 50
-
-
-def test_numbers_stand_in_the_cells() -> None:
+def test_a_heat_map_is_a_table_of_the_highest_values_of_each_row() -> None:
+    values = [[0.125, 0.5, 0.25, 0.004, 0.03, 0.09], [0.0, 0.0, 0.001, 0.0, 1.0, 0.0]]
+    drawn = labelled(["x", "y"], list("abcdef"), values, marks=[(0, 1), (1, 2)], column_name="source")
+    table = heat_map_table(drawn)
+    assert (table.title, table.header) == ("map", ("", "source"))
+    assert table.rows == [("x", "b 0.50*  c 0.25  a 0.12  f 0.09"), ("y", "e 1.00  c 0.00*")]
     mask = labelled(["a", "b"], ["a", "b"], [[0, 1], [0, 0]], has_numbers=True)
-    assert plain(heat_map_lines(mask, 80)) == ["map", "  a b", "a 0 1 ", "b 0 0 "]
-
-
-def test_a_mark_leaves_its_cell_the_shade() -> None:
-    values = [[1.0, 0.5], [0.0, 0.5]]
-    roomy = labelled(["x", "y"], ["gato", "voa"], values, marks=[(0, 0), (1, 1)])
-    assert plain(heat_map_lines(roomy, 80))[2:4] == ["x ██●██▒▒▒▒▒", "y      ▒▒●▒▒"]
-    narrow = labelled(["x", "y"], ["a", "b"], values, marks=[(0, 0), (1, 1)])
-    assert plain(heat_map_lines(narrow, 80))[2:4] == ["x ●█▒▒", "y   ●▒"]
-
-
-def test_wide_characters_keep_columns_apart() -> None:
-    lines = heat_map_lines(labelled(["猫", "cat"], ["猫", "犬"], [[1, 1], [1, 1]]), 80)
-    assert plain(lines)[1:4] == ["    猫 犬", " 猫 ██████", "cat ██████"]
-
-
-def test_numbered_maps_are_thinned_to_what_fits() -> None:
-    values = np.linspace(0, 1, 200)[:, None] * np.ones((1, 128))
-    tall = HeatMap(title="map", values=values, row_name="position", column_name="dimension")
-    lines = plain(heat_map_lines(tall, 80))
-    assert lines[0] == "map (one position in 4, one dimension in 2)"
-    assert lines[1] == "down: position, across: dimension"
-    assert len(lines) == 2 + 50 + 2
-    assert lines[2] == "  0 " + " " * 64
-    assert lines[51] == "196 " + "█" * 64
-    assert lines[-2] == "    0" + "126".rjust(63)
+    assert heat_map_table(mask).rows == [("a", "0 1"), ("b", "0 0")]
+    with pytest.raises(OutputError, match="map is a picture"):
+        heat_map_table(HeatMap(title="map", values=np.ones((200, 128))))
 
 
 def test_a_curve_is_a_table_of_its_course() -> None:
@@ -95,16 +43,4 @@ def test_a_curve_is_a_table_of_its_course() -> None:
 def test_panels_come_one_below_the_other(capsys: pytest.CaptureFixture[str]) -> None:
     table = Table(title="Source", header=("", "id"), rows=[("0", "2"), ("1", "17")], numbers={1})
     show([table, labelled(["x"], ["a"], [[1]])], None, Screen(), title="both")
-    assert capsys.readouterr().out == ("both\n\nSource\n   id\n0   2\n1  17\n\nmap\n  a\nx ██\n0  ░▒▓█ 1\n")
-
-
-def test_in_a_pipe_nothing_is_cut(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("COLUMNS", raising=False)
-    words = [f"w{number}" for number in range(100)]
-    assert not Console().is_terminal
-    show([labelled(words, words)], None, Screen())
-    out = capsys.readouterr().out.splitlines()
-    assert out[0] == "map"
-    assert "w99" in out[1]
+    assert capsys.readouterr().out == "both\n\nSource\n   id\n0   2\n1  17\n\nmap\nx  a 1.00\n"
