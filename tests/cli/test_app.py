@@ -82,7 +82,7 @@ def test_version(ptenmt, option: str) -> None:
             ["translate", "--threads", "100000", "x"],
             "invalid value for '--threads': 100000 is not in the range",
         ),
-        (["complete", "--temperature", "x", "x"], "invalid value for '--temperature': 'x' is not a number"),
+        (["distil", "--keep", "x"], "invalid value for '--keep': 'x' is not a number"),
         (["translate", "--output"], "option '--output' requires an argument"),
         (["train"], "missing option '--config' / '-c'"),
         (["trian"], "no such command 'trian'"),
