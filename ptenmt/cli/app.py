@@ -33,12 +33,6 @@ PANELS = {
 ``import``, which is a keyword, has an underscore after it there.
 """
 COMMANDS = {name: (module, panel) for panel, modules in PANELS.items() for name, module in modules.items()}
-REMOVED_COMMANDS = {
-    "corpora": "https://opus.nlpl.eu lists them; name corpus and version in data.train, such as TED2020/v1",
-    "clean": "score pairs with OpusFilter or bicleaner-ai, and name their output in data.train",
-    "lexicon": "translate plain text with the dictionary as --glossary, and name the pairs in data.train",
-}
-"""Commands of earlier versions, and what to do instead."""
 _INTERRUPTED = 128 + signal.SIGINT
 
 
@@ -50,8 +44,6 @@ class _Group(TyperGroup):
         self.commands: Any = dict.fromkeys(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 — the context does not matter
-        if cmd_name in REMOVED_COMMANDS:
-            raise PtenmtError(f"ptenmt {cmd_name} was removed: {REMOVED_COMMANDS[cmd_name]}")
         if cmd_name not in COMMANDS:
             return None
         name = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name

@@ -23,7 +23,7 @@ from ptenmt.signals import process_signals
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress, TaskID
+    from rich.progress import Progress
 
     from ptenmt.runs.trained_model import TrainedModel
 
@@ -84,38 +84,36 @@ class Screen:
             yield
 
     @contextmanager
-    def bar(self, what: str) -> Iterator[Callable[[str, int, int], None]]:
+    def bar(self, what: str) -> Iterator[Callable[[str, int, int | None], None]]:
         """Show a progress bar on a terminal; yields a function that takes a description, done and total."""
-        counts = "{task.completed:,.0f}/{task.total:,.0f}"
-        with self.progress(counts, "{task.fields[left]}", transient=True) as progress:
-            task = progress.add_task(what, total=1, left="")
+        with self.progress("{task.fields[counts]}", "{task.fields[left]}", transient=True) as progress:
+            task = progress.add_task(what, total=None, counts="", left="")
 
-            def show(what: str, done: int, total: int) -> None:
+            def show(what: str, done: int, total: int | None) -> None:
                 progress.start()
-                _update(progress, task, description=what, completed=done, total=total)
+                counts = f"{done:,}" if total is None else f"{done:,}/{total:,}"
+                progress.update(task, description=what, completed=done, total=total, counts=counts)
+                seconds = progress.tasks[0].time_remaining
+                progress.update(task, left="" if seconds is None else f"{duration(seconds)} left")
+                if done == total:
+                    progress.stop()  # so that other bars may follow
 
             yield show
 
     @contextmanager
     def downloads(self) -> Iterator[Callable[[DownloadProgress], None]]:
-        """Show a progress bar per downloaded file; on a plain console, a line per file."""
-        progress = self.progress("{task.fields[amount]}", "{task.fields[left]}")
-        tasks: dict[str, TaskID] = {}
+        """Show a progress bar of downloads; on a plain console, a line per file."""
+        seen = set[str]()
+        with self.bar("downloading") as bar:
 
-        def show(state: DownloadProgress) -> None:
-            if state.name not in tasks:
-                tasks[state.name] = progress.add_task(state.name, total=None, left="", amount="")
-                if not self.is_live:
+            def show(state: DownloadProgress) -> None:
+                if state.name not in seen and not self.is_live:
                     verb = "unpacking" if state.is_unpacking else "downloading"
                     self.say(f"{verb} {state.name} from {state.url}")
-            progress.start()
-            done = "/".join(amount(size) for size in (state.done, state.total) if size is not None)
-            _update(progress, tasks[state.name], completed=state.done, total=state.total, amount=done)
+                seen.add(state.name)
+                bar(state.name, state.done, state.total)
 
-        try:
             yield show
-        finally:
-            progress.stop()
 
     def progress(self, *texts: str, **options: Any) -> "Progress":
         """Bars with a description before and texts after them, as of ``TextColumn``; drawn only if live."""
@@ -123,17 +121,6 @@ class Screen:
 
         columns = (TextColumn("{task.description}"), BarColumn(None), *map(TextColumn, texts))
         return Progress(*columns, console=self.console, disable=not self.is_live, **options)
-
-
-def _update(progress: "Progress", number: "TaskID", **changes: Any) -> None:
-    """Show how much of a task is done and, as training does, how long the rest takes."""
-    progress.update(number, **changes)
-    task = next(task for task in progress.tasks if task.id == number)
-    seconds = task.time_remaining
-    is_over = task.total is not None and task.completed >= task.total
-    progress.update(number, left="" if seconds is None or is_over else f"{duration(seconds)} left")
-    if is_over:
-        progress.stop()  # so that other bars may follow
 
 
 class _Messages(logging.Handler):
@@ -230,18 +217,13 @@ def counted(number: int, noun: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Such as ``45 s``, ``2.7 min``, ``12 min``, ``3 h 05 min``, ``2 d 07 h``: rounded to 10% or better."""
+    """Such as ``45 s``, ``2.7 min``, ``12 min``, ``3 h 05 min``: rounded to 10% or better."""
     minutes = round(seconds / 60)
     if seconds < 90:
         return f"{seconds:.0f} s"
     if seconds < 295:
         return f"{seconds / 60:.1f} min"
-    if minutes < 60:
-        return f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    if hours < 48:
-        return f"{hours} h {minutes:02} min"
-    return f"{hours // 24} d {hours % 24:02} h"
+    return f"{minutes // 60} h {minutes % 60:02} min" if minutes >= 60 else f"{minutes} min"
 
 
 def num_epochs(total_steps: int, steps_per_epoch: EpochSteps) -> int:

@@ -37,12 +37,10 @@ from ptenmt.translation.translator import uses_keras
 
 _file_option = partial(typer.Option, rich_help_panel="Files of your own")
 _output_option = partial(typer.Option, rich_help_panel="Output")
-_EXCLUSIVE = {"split": ("references",)}
 
 
 def evaluate(
     screen: Screen,
-    context: typer.Context,
     run: options.RunName = None,
     checkpoint: options.WhichWeights = "best",
     split: Annotated[HeldOutSplit | None, typer.Option(show_default="test")] = None,
@@ -73,8 +71,7 @@ def evaluate(
 
     Example: ptenmt evaluate --hypotheses theirs.en --reference one.en --reference other.en
     """
-    options.refuse_contradictions(context, _EXCLUSIVE)
-    options.refuse_repeated(context, "--source", "--hypotheses")
+    options.refuse_together({"--split": split, "--reference": references})
     if report is not None:  # before the evaluation, which takes long
         check_report_file(report)
     if output is not None:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, redirect_stdout, suppress
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -15,7 +14,7 @@ import typer
 from ptenmt.cli.console import Screen, write_document
 from ptenmt.config import Config, DecodingConfig
 from ptenmt.config.loading import config_names, flat_options, override_decoding
-from ptenmt.errors import OutputError, PtenmtError
+from ptenmt.errors import PtenmtError
 from ptenmt.runs import STARTER, list_runs
 
 COMMAND_LINE = "ptenmt.command_line"
@@ -98,37 +97,12 @@ def command(function: Callable[..., Any]) -> Callable[..., None]:
     return run
 
 
-def require_pairs_file(output: Path) -> None:
-    """Raise OutputError unless pairs can be written to a file of this name."""
-    if not output.name.lower().endswith((".tsv", ".tsv.gz")):
-        raise OutputError(f"--output {output} must end in .tsv or .tsv.gz")
-
-
 def refuse_together(given: Mapping[str, object]) -> None:
     """Raise PtenmtError if the first of these options is given together with any of the others."""
     first, *others = given
     for other in others:
         if given[first] and given[other]:
             raise PtenmtError(f"{first} and {other} cannot be used together", "give one of them")
-
-
-def refuse_contradictions(context: typer.Context, exclusive: Mapping[str, Sequence[str]]) -> None:
-    """Refuse options, by their parameters, each of which excludes the others of its row."""
-    names = {}
-    for parameter in context.command.params:
-        is_argument = parameter.param_type_name == "argument"
-        name = str(parameter.metavar).rstrip(".") if is_argument else parameter.opts[0]
-        names[str(parameter.name)] = name
-    for first, others in exclusive.items():
-        refuse_together({names[option]: context.params[option] for option in (first, *others)})
-
-
-def refuse_repeated(context: typer.Context, *names: str) -> None:
-    """Raise PtenmtError if one of these options, each of one file, is given twice."""
-    words = [word.partition("=")[0] for word in context.meta[COMMAND_LINE]]
-    for name in names:
-        if words.count(name) > 1:
-            raise PtenmtError(f"{name} is given twice", "give one file")
 
 
 ConfigName = Annotated[

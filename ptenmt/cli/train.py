@@ -91,9 +91,6 @@ def train(
         )
     screen.say(f"done: {result.run}{best}; {command} with")
     screen.say_command(["ptenmt", command, "--run", name, "TEXT"])
-    if init_from is not None and settings.task == "translation":
-        screen.say("compare it with the run that it started from by")
-        screen.say_command(["ptenmt", "compare", name, init_from, "--split", "validation"])
     return run_document(Run(result.run))
 
 
@@ -121,10 +118,6 @@ def _dry_run_facts(trial: "DryRun") -> dict[str, str]:
     memory = "unknown" if trial.peak_memory is None else amount(trial.peak_memory)
     if trial.peak_device_memory is not None:
         memory += f", and {amount(trial.peak_device_memory)} on the GPU"
-    resumes = "no"
-    if trial.resumed_from is not None:
-        checkpoint, step = trial.resumed_from
-        resumes = f"yes: {checkpoint}, step {step:,}"
     return {
         trial.unit: ", ".join(f"{count:,} {split}" for split, count in trial.examples.items()),
         "parameters": f"{trial.parameters:,}",
@@ -132,7 +125,6 @@ def _dry_run_facts(trial: "DryRun") -> dict[str, str]:
         "peak memory": memory,
         "steps": f"{steps_of_epochs(trial.steps_per_epoch)}, {trial.steps_left:,} left",
         "time left": f"about {duration(trial.seconds)}, without validations",
-        "would resume from a checkpoint": resumes,
     }
 
 

@@ -34,7 +34,7 @@ from ptenmt.cli.translate_lines import Destination, TranslationJob, TranslationV
 from ptenmt.config import DecodingConfig
 from ptenmt.data.languages import language_name
 from ptenmt.data.readers import Lines, opened_lines
-from ptenmt.errors import PtenmtError
+from ptenmt.errors import OutputError, PtenmtError
 from ptenmt.runs import Choice, Run, find_run
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.translation.batching import shard as find_shard
@@ -50,10 +50,6 @@ DOCUMENTS = (
 _file_option = partial(typer.Option, rich_help_panel="Files")
 _ONE = "decoding.num_hypotheses=1"
 _SAMPLED = ["decoding.beam_size=1", "decoding.top_k=0"]
-_EXCLUSIVE = {
-    "texts": ("input_file",),
-    "output_folder": ("output_file", "prefix", "shard", "as_json"),
-}
 
 
 def _texts(given: list[str] | None) -> list[str] | None:
@@ -101,7 +97,9 @@ def translate(
     Example: ptenmt translate report.docx page.html film.srt --output-dir en
     """
     destination = Destination(file=output_file, input_file=input_file, resume=resume and not output_folder)
-    options.refuse_contradictions(context, _EXCLUSIVE)
+    for_lines = {"--output": output_file, "--prefix": prefix, "--shard": shard, "--json": as_json}
+    options.refuse_together({"TEXT": texts, "--input": input_file})
+    options.refuse_together({"--output-dir": output_folder, **for_lines})
     if destination.is_complete:
         screen.note(f"{output_file} is complete: nothing to resume")
         return
@@ -233,52 +231,41 @@ def backtranslate(
     device: options.Device = "cpu",
     threads: options.Threads = None,
     sample: Annotated[bool, options.search("--sample")] = False,
-    beam_size: options.BeamSize = None,
     overrides: options.DecodingOverrides = None,
-    min_score: Annotated[float | None, typer.Option(max=0, metavar="X", show_default="all")] = None,
-    max_words: Annotated[int, typer.Option(min=1, metavar="N")] = 100,
     resume: options.Resume = False,
 ) -> None:
     """Translate text of a target language back, to train a model on it: back-translation.
 
     The run translates in the reverse direction of the future model. Each line of the output is a synthetic
     source, the original line and the score of the translation, its mean log-probability per token, separated
-    by tabs: name the file in data.train, with a tag. Lines that are empty, too long or in another language
-    are left out, and those whose translation is truncated. Sampling with the same decoding.seed gives the
-    same file.
+    by tabs: name the file in data.train, with a tag. Lines that are empty, of more than 100 words or in
+    another language are left out, and those whose translation is truncated. Sampling with the same
+    decoding.seed gives the same file.
 
     Example: ptenmt backtranslate --run english-portuguese --input mono.en.gz --output bt.tsv.gz
 
-    Example: ptenmt backtranslate --run english-portuguese -i mono.en.gz -o bt.tsv.gz --sample --min-score -2
+    Example: ptenmt backtranslate --run english-portuguese -i mono.en.gz -o bt.tsv.gz --sample
 
     Args:
         input_file: Text in the run's source language, a sentence a line; .gz too.
         output_file: The pairs, complete or not at all: .tsv or .tsv.gz.
         sample: Sample each token from the model's distribution instead of searching for the most probable
             translation; restrict it with --set decoding.top_k=10.
-        min_score: Leave out pairs that score below X, for example -1.
-        max_words: Leave out lines of more words.
     """
     from ptenmt.translation.backtranslation import EMPTY, FOREIGN, PAIRS, BackTranslation, left_out  # NumPy
 
-    options.refuse_together({"--sample": sample, "--beam-size": beam_size})
-    options.require_pairs_file(output_file)
+    if not output_file.name.lower().endswith((".tsv", ".tsv.gz")):
+        raise OutputError(f"--output {output_file} must end in .tsv or .tsv.gz")
     destination = Destination(file=output_file, input_file=input_file, resume=resume)
     if destination.is_complete:
         screen.note(f"{output_file} is complete: nothing to resume")
         return
     directory = find_run(run)
     overrides = [_ONE, *(_SAMPLED if sample else []), *(overrides or [])]
-    decoding = options.chosen_decoding(directory.config().decoding, overrides, beam_size)
+    decoding = options.chosen_decoding(directory.config().decoding, overrides)
     with opened_lines(input_file) as lines, destination.locked(screen):
         trained, translator = _load(screen, directory, checkpoint, engine, device, threads, decoding)
-        job = BackTranslation(
-            translator=translator,
-            weights=trained.info.checksum,
-            max_words=max_words,
-            min_score=min_score,
-            on_warning=screen.warn,
-        )
+        job = BackTranslation(translator=translator, weights=trained.info.checksum, on_warning=screen.warn)
         view = TranslationView(screen, lines, is_shown=True)
         command = options.resume_command(context, add="--resume")
         counts = run_job(job, lines, destination, view, command, left_out)

@@ -19,7 +19,6 @@ from ptenmt.scores import Difference, Scorer
 
 _SPLITS = ("train", "validation", "test")
 _METRICS = ("bleu", "chrf", "loss", "accuracy")
-_NEEDED_FACTS = {"data", "parameters", "steps_per_epoch"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +153,7 @@ def _score(
 
 def summarize(run: Run, name: str = "") -> RunSummary:
     """A run's figures; raises RunError if its files are damaged."""
-    record, config = run.record(_NEEDED_FACTS), run.config()
+    record, config = run.record({"data", "parameters", "steps_per_epoch"}), run.config()
     history = History(run.path)
     curve, validations = history.curve(), history.validations()
     last, best = history.last(), history.best(config.validation.metric)

@@ -100,12 +100,6 @@ def test_a_mistyped_command_line_is_one_error_line_and_exits_with_2(
     assert answer.stdout == ""
 
 
-@pytest.mark.parametrize("command", cli.REMOVED_COMMANDS)
-def test_a_removed_command_says_in_one_line_what_to_do_instead(ptenmt, command: str) -> None:
-    (line,) = ptenmt(command, "--config", "x", code=1).stderr.splitlines()
-    assert line == f"error: ptenmt {command} was removed: {cli.REMOVED_COMMANDS[command]}"
-
-
 def test_no_command_shows_the_help(ptenmt) -> None:
     answer = ptenmt(code=2)
     assert "Usage:" in plain(answer.stdout + answer.stderr)
@@ -161,13 +155,13 @@ def test_an_interruption_that_tensorflow_swallows_is_made_up_for(
 
 def test_output_is_utf8_whatever_the_locale(empty: Path) -> None:
     answer = subprocess.run(
-        [sys.executable, "-m", "ptenmt", "inspect", "positions"],
+        [sys.executable, "-m", "ptenmt", "inspect", "tokens", "o gato", "--run", "starter"],
         capture_output=True,
         check=True,
         cwd=empty,
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
     )
-    assert "█" in answer.stdout.decode("utf-8")
+    assert "▁gato" in answer.stdout.decode("utf-8")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")

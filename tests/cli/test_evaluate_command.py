@@ -94,7 +94,6 @@ def test_the_search_can_be_changed(ptenmt) -> None:
             "decoding.num_hypotheses=2: one hypothesis per sentence is scored",
         ),
         (["--split", "test", "--reference", "pairs.tsv"], "--split and --reference cannot be used together"),
-        (["--source", "a", "--source=b"], "--source is given twice"),
     ],
 )
 @pytest.mark.usefixtures("beside")

@@ -83,7 +83,7 @@ def test_on_a_narrow_one_a_row_is_a_block(monkeypatch: pytest.MonkeyPatch) -> No
         (294, "4.9 min"),
         (296, "5 min"),
         (3_661, "1 h 01 min"),
-        (200_000, "2 d 07 h"),
+        (200_000, "55 h 33 min"),
     ],
 )
 def test_durations(seconds: float, text: str) -> None:

@@ -231,7 +231,6 @@ def test_a_dry_run_reports_what_is_left(ptenmt, beside: Path, monkeypatch: pytes
         answer = ptenmt(*again, "--set", "training.epochs=12")
     assert "warning: cannot write checkpoints/tiny/run.json: Read-only" in answer.stderr
     assert re.search(r"^steps +6 per epoch, 12 left$", answer.stdout, re.M)
-    assert re.search(r"^would resume .* yes: ckpt-1, step 60$", answer.stdout, re.M)
 
 
 @pytest.mark.parametrize("given", [["--init-from", "base"], ["--init-from=base"]])
