@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 from rich.cells import cell_len
-from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -19,8 +18,6 @@ _SHOWN_COLUMNS = 4
 _SHOWN_VALUE = 0.005
 """A weight that is below this and not marked is rounded to nothing."""
 _GAP = 2
-_MIN_COLUMN = 24
-"""Columns that are wider than this are wrapped to keep a table within the terminal."""
 
 
 def show(
@@ -118,28 +115,14 @@ def print_table(table: Table) -> None:
                 stream.write((" " * _GAP).join(cells).rstrip() + "\n")
             return
         console.print(Text(table.title, style="bold"))
-        least = sum(min(width, _MIN_COLUMN) for width in widths)
-        if least + _GAP * (len(widths) - 1) <= console.width:
-            console.print(_columns(table, widths))
-            return
-        names = max(map(cell_len, table.header[1:]), default=0)
-        for first, *others in table.rows:
-            console.print(Text(first, style="cyan"))
-            for name, cell in zip(table.header[1:] or [""] * len(others), others, strict=True):
-                text = Text(f"{name:{names}}  {cell}" if name else cell, overflow="fold")
-                console.print(Padding(text, (0, 0, 0, _GAP)))
-
-
-def _columns(table: Table, widths: Sequence[int]) -> RichTable:
-    columns = RichTable(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_header=bool(table.header))
-    for number, width in enumerate(widths):
-        columns.add_column(
-            table.header[number] if table.header else "",
-            justify="right" if number in table.numbers else "left",
-            no_wrap=width <= _MIN_COLUMN,
-            overflow="fold",
-            style="cyan" if number == 0 else "",
-        )
-    for row in table.rows:
-        columns.add_row(*map(Text, row))
-    return columns
+        columns = RichTable(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_header=bool(table.header))
+        for number in range(len(widths)):
+            columns.add_column(
+                table.header[number] if table.header else "",
+                justify="right" if number in table.numbers else "left",
+                overflow="fold",
+                style="cyan" if number == 0 else "",
+            )
+        for row in table.rows:
+            columns.add_row(*map(Text, row))
+        console.print(columns)

@@ -16,7 +16,6 @@ from ptenmt.atomic_files import json_text
 from ptenmt.config.loading import show_value
 from ptenmt.config.schedule import EpochSteps
 from ptenmt.errors import DownloadProgress, OutputError, PtenmtError
-from ptenmt.processes import silent_stderr
 from ptenmt.runs import NOTICE
 from ptenmt.runs.history import NOTHING, metric_name, metric_value, perplexity
 from ptenmt.signals import process_signals
@@ -60,11 +59,6 @@ class Screen:
         if not self._quiet:
             print(message, file=sys.stderr)
 
-    def name_model(self, label: str) -> None:
-        """Say which model answers, if a person is reading."""
-        if sys.stderr.isatty():
-            self.note(label)
-
     def say_command(self, words: Sequence[str]) -> None:
         """Show a command line for copying."""
         self.console.print(f"  {shlex.join(words)}", style="cyan", soft_wrap=True)
@@ -86,19 +80,22 @@ class Screen:
     @contextmanager
     def bar(self, what: str) -> Iterator[Callable[[str, int, int | None], None]]:
         """Show a progress bar on a terminal; yields a function that takes a description, done and total."""
-        with self.progress("{task.fields[counts]}", "{task.fields[left]}", transient=True) as progress:
-            task = progress.add_task(what, total=None, counts="", left="")
+        progress = self.progress("{task.fields[counts]}", "{task.fields[left]}", transient=True)
+        task = progress.add_task(what, total=None, counts="", left="")
 
-            def show(what: str, done: int, total: int | None) -> None:
-                progress.start()
-                counts = f"{done:,}" if total is None else f"{done:,}/{total:,}"
-                progress.update(task, description=what, completed=done, total=total, counts=counts)
-                seconds = progress.tasks[0].time_remaining
-                progress.update(task, left="" if seconds is None else f"{duration(seconds)} left")
-                if done == total:
-                    progress.stop()  # so that other bars may follow
+        def show(what: str, done: int, total: int | None) -> None:
+            progress.start()
+            counts = f"{done:,}" if total is None else f"{done:,}/{total:,}"
+            progress.update(task, description=what, completed=done, total=total, counts=counts)
+            seconds = progress.tasks[0].time_remaining
+            progress.update(task, left="" if seconds is None else f"{duration(seconds)} left")
+            if done == total:
+                progress.stop()  # so that other bars may follow
 
+        try:
             yield show
+        finally:
+            progress.stop()
 
     @contextmanager
     def downloads(self) -> Iterator[Callable[[DownloadProgress], None]]:
@@ -194,21 +191,6 @@ def load_tensorflow(screen: Screen) -> None:
     with screen.working("loading TensorFlow…"):
         processes.load_tensorflow()
     process_signals.make_up()
-
-
-@contextmanager
-def silent_libraries(screen: Screen) -> Iterator[Callable[[str], None]]:
-    """Silence C++ libraries on stderr, except with --verbose; yields what shows a warning at the end."""
-    if screen.verbose:
-        yield screen.warn
-        return
-    warnings: list[str] = []
-    try:
-        with silent_stderr():
-            yield warnings.append
-    finally:
-        for warning in warnings:
-            screen.warn(warning)
 
 
 def counted(number: int, noun: str) -> str:

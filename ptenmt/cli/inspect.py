@@ -229,7 +229,7 @@ def schedule(
 
 def history(
     screen: Screen,
-    runs: options.RunsToCompare = None,
+    runs: options.RunNames = None,
     over: Annotated[Literal["steps", "epochs", "minutes"], typer.Option()] = "steps",
     curves: Annotated[list[str] | None, typer.Option("--show", metavar="CURVE", show_default="all")] = None,
     output: FigureFile = None,

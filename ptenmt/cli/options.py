@@ -138,18 +138,10 @@ RunToTrain = Annotated[
 NewRun = Annotated[
     str, run_option("--run", "-r", help="The new run: a folder, or a name below checkpoints/.")
 ]
-RunsToCompare = Annotated[
+RunNames = Annotated[
     list[str] | None,
     _own_run(
         help=f"{_WHICH.capitalize()}; may be given several times.", envvar=RUN_VARIABLE, show_default=_LAST
-    ),
-]
-RunsToServe = Annotated[
-    list[str] | None,
-    _own_run(
-        help=f"{_WHICH.capitalize()}; may be given once for each direction.",
-        envvar=RUN_VARIABLE,
-        show_default=_LAST,
     ),
 ]
 RunOfReverse = Annotated[str, _own_run(help=f"A run of the reverse direction: {_WHICH}.")]

@@ -1,6 +1,7 @@
 """``ptenmt info``, ``compare``, ``average``, ``import`` and ``export``: what becomes of trained runs."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,7 +15,6 @@ from ptenmt.cli.console import (
     load_tensorflow,
     option_value,
     shown_perplexity,
-    silent_libraries,
 )
 from ptenmt.cli.options import NewRun, RunName, RunToDescribe, WhichWeights, run_names
 from ptenmt.config.loading import flat_options
@@ -23,6 +23,7 @@ from ptenmt.export.packaging import Format, export_model
 from ptenmt.importing.run import import_model
 from ptenmt.inspection.figures import Table
 from ptenmt.model.ctranslate2_model import Quantization
+from ptenmt.processes import silent_stderr
 from ptenmt.runs import COMMANDS, UNITS, Run, find_run, list_runs
 from ptenmt.runs.directory import RUNS_FOLDER
 from ptenmt.runs.history import NOTHING, History, metric_name, metric_value
@@ -228,12 +229,9 @@ def average(
     path = average_run(run, last=last, best=best, to=to)
     averaged = Run(path)
     of = ", ".join(averaged.facts()["averaged_from"]["checkpoints"])
-    if averaged.config().task == "next-word":
-        purpose, command = "complete", ["complete", "--run", str(path), "TEXT"]
-    else:
-        purpose, command = "score it", ["evaluate", "--run", str(path), "--split", "validation"]
-    screen.say(f"averaged {of}: {path}; {purpose} with")
-    screen.say_command(["ptenmt", *command])
+    command = COMMANDS[averaged.config().task]
+    screen.say(f"averaged {of}: {path}; {command} with")
+    screen.say_command(["ptenmt", command, "--run", str(path), "TEXT"])
     return run_document(averaged)
 
 
@@ -308,10 +306,18 @@ def export(
         quantization: How weights are stored (ctranslate2, argos): int8 is the smallest and fastest.
         output: A folder, or for argos and web a file; an export that is there is replaced.
     """
-    with silent_libraries(screen) as warn:  # log lines of TensorFlow and SentencePiece
+    warnings: list[str] = []
+    with nullcontext() if screen.verbose else silent_stderr():  # of TensorFlow and SentencePiece
         exported = export_model(
-            run, format=form, quantization=quantization, output=output, checkpoint=checkpoint, on_warning=warn
+            run,
+            format=form,
+            quantization=quantization,
+            output=output,
+            checkpoint=checkpoint,
+            on_warning=warnings.append,
         )
+    for warning in warnings:
+        screen.warn(warning)
     stored = exported.quantization or "float32"
     screen.say(
         f"exported {exported.weights.label} as {form} in {stored}: {exported.path}, "

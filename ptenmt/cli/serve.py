@@ -33,7 +33,7 @@ _access = partial(typer.Option, rich_help_panel="Address and access")
 
 def serve(
     screen: Screen,
-    runs: options.RunsToServe = None,
+    runs: options.RunNames = None,
     checkpoint: options.WhichWeights = "best",
     host: Annotated[str, _access(metavar="ADDRESS")] = "127.0.0.1",
     port: Annotated[int, _access("--port", "-p", metavar="N", min=0, max=65_535)] = 5000,

@@ -18,9 +18,7 @@ Args:
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -107,51 +105,52 @@ def translate(
     directory = find_run(run, "translation")
     decoding = options.chosen_decoding(directory.config().decoding, overrides, beam_size)
     part = None if shard is None else _part(shard, input_file, output_file)
+    resume_command = options.resume_command(context, add="--resume")
 
-    def load() -> tuple[TrainedModel, TranslationJob]:
+    def load() -> TranslationJob:
         trained, translator = _load(screen, directory, checkpoint, engine, device, threads, decoding)
-        return trained, TranslationJob(
+        if sys.stderr.isatty():
+            screen.note(model_label(trained))
+        if as_json and translator.calibration() is None and translator.engine.name != "keras":
+            how = f"fit one with ptenmt evaluate --calibrate --run {directory.path}"
+            screen.warn(f"no confidence or words: {how}")
+        return TranslationJob(
             translator=translator,
             options=decoding,
             weights=trained.info.checksum,
             glossary=terms,
             prefix=prefix,
             as_json=as_json,
+            first_number=part[0] if part else 0,
         )
 
     if output_folder is not None:
-        _translate_documents(screen, context, texts, input_file, output_folder, load, resume=resume)
+        documents = [input_file] if input_file else list(map(Path, texts or []))
+        if not documents:
+            raise PtenmtError("--output-dir needs documents", "name files after the command")
+        from ptenmt.cli.documents import translate_documents  # office files' libraries
+
+        translate_documents(screen, documents, output_folder, load, resume_command, resume=resume)
         return
+    for text in filter(os.path.isfile, texts or []):
+        screen.warn(f"{text} is a file: --input translates its lines, --output-dir a document")
+    is_typed = not texts and input_file is None and sys.stdin.isatty()
     file = _opened(input_file)  # first, to report a missing one at once
-    with nullcontext(texts) if texts else file as lines, destination.locked(screen):
-        trained, job = load()
-        screen.name_model(model_label(trained))
-        if as_json and job.translator.calibration() is None and job.translator.engine.name != "keras":
-            how = f"fit one with ptenmt evaluate --calibrate --run {directory.path}"
-            screen.warn(f"no confidence or words: {how}")
-        is_typed = not texts and input_file is None and sys.stdin.isatty()
+    with nullcontext(texts) if texts else file as lines, destination.locked():
+        job = load()
         if is_typed:
             screen.say("Type a sentence and press Enter; Ctrl-D ends.")
-        _translate_lines(screen, job, lines, destination, is_typed, context, part)
-
-
-def _translate_documents(
-    screen: Screen,
-    context: typer.Context,
-    names: Sequence[str] | None,
-    input_file: Path | None,
-    folder: Path,
-    load: Callable[[], tuple[TrainedModel, TranslationJob]],
-    *,
-    resume: bool,
-) -> None:
-    documents = [input_file] if input_file else list(map(Path, names or []))
-    if not documents:
-        raise PtenmtError("--output-dir needs documents", "name files after the command")
-    from ptenmt.cli.documents import translate_documents  # office files' libraries
-
-    command = options.resume_command(context, add="--resume")
-    translate_documents(screen, documents, folder, lambda: load()[1], command, resume=resume)
+        reads_file = input_file is not None and not sys.stdout.isatty()
+        view = TranslationView(
+            screen,
+            lines if part is None and isinstance(lines, Lines) else None,
+            is_shown=not texts and not is_typed and (output_file is not None or reads_file),
+            target=job.translator.config.data.languages[1],
+        )
+        chosen = lines if part is None else islice(lines, *part)
+        problems = run_job(job, chosen, destination, view, resume_command)
+    for problem, count in problems.items():
+        screen.warn(f"{problem}: {count:,}")
 
 
 def _opened(input_file: Path | None) -> AbstractContextManager[Lines]:
@@ -189,35 +188,6 @@ def _load(
     if uses_keras(engine, trained.config):
         load_tensorflow(screen)
     return trained, Translator.from_trained_model(trained, engine, decoding, device=device, threads=threads)
-
-
-def _translate_lines(
-    screen: Screen,
-    job: TranslationJob,
-    lines: Iterable[str],
-    destination: Destination,
-    is_typed: bool,
-    context: typer.Context,
-    part: tuple[int, int] | None,
-) -> None:
-    reads_file = destination.input_file is not None and not sys.stdout.isatty()
-    shows_progress = not is_typed and (destination.file is not None or reads_file)
-    given = lines if isinstance(lines, Lines) else None
-    for text in lines if isinstance(lines, list) else []:
-        if os.path.isfile(text):
-            screen.warn(f"{text} is a file: --input translates its lines, --output-dir a document")
-    is_empty = part is not None and part[0] == part[1]
-    is_shown = given is not None and shows_progress and not is_empty
-    target = job.translator.config.data.languages[1]
-    view = TranslationView(screen, given if part is None else None, is_shown=is_shown, target=target)
-    if is_empty:
-        screen.say(f"part {context.params['shard']} has no lines: the input is too short for so many parts")
-    if part is not None:
-        lines = islice(lines, *part)
-        job = replace(job, first_number=part[0])
-    problems = run_job(job, lines, destination, view, options.resume_command(context, add="--resume"))
-    for problem, count in problems.items():
-        screen.warn(f"{problem}: {count:,}")
 
 
 def backtranslate(
@@ -263,7 +233,7 @@ def backtranslate(
     directory = find_run(run)
     overrides = [_ONE, *(_SAMPLED if sample else []), *(overrides or [])]
     decoding = options.chosen_decoding(directory.config().decoding, overrides)
-    with opened_lines(input_file) as lines, destination.locked(screen):
+    with opened_lines(input_file) as lines, destination.locked():
         trained, translator = _load(screen, directory, checkpoint, engine, device, threads, decoding)
         job = BackTranslation(translator=translator, weights=trained.info.checksum, on_warning=screen.warn)
         view = TranslationView(screen, lines, is_shown=True)

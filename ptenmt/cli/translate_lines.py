@@ -5,7 +5,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
@@ -29,7 +29,6 @@ from ptenmt.translation.resumable_output import (
     ResumeError,
     locked,
     open_resumable,
-    partial_file,
 )
 from ptenmt.translation.scoring import with_confidence
 from ptenmt.translation.translator import BUFFER_SIZE
@@ -202,18 +201,9 @@ class Destination:
         """Whether there is an output already, which must not be replaced."""
         return self.file is not None and is_written(self.file)
 
-    @contextmanager
-    def locked(self, screen: Screen) -> Iterator[None]:
-        """Keep other processes from writing the same file; errors as of ``resumable_output.locked``.
-
-        Warns if the output of an interrupted run will be replaced.
-        """
-        with nullcontext() if self.file is None else locked(self.file):
-            if self.file is not None and not self.resume:
-                partial = partial_file(self.file.resolve())
-                if os.path.exists(partial):
-                    screen.warn(f"{partial}, left by an unfinished run, is replaced; --resume continues it")
-            yield
+    def locked(self) -> AbstractContextManager[None]:
+        """Keep other processes from writing the same file; errors as of ``resumable_output.locked``."""
+        return nullcontext() if self.file is None else locked(self.file)
 
     @contextmanager
     def opened(

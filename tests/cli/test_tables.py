@@ -60,19 +60,6 @@ def test_a_long_first_column_wraps_too(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
-def test_on_a_narrow_one_a_row_is_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert drawn(monkeypatch, 30) == [
-        "scores",
-        "BLEU",
-        "  value  9.10",
-        "  how    nrefs:1 case:mixed",
-        "  eff:no tok:13a",
-        "loss",
-        "  value  12.34",
-        "  how    nats a token",
-    ]
-
-
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [

@@ -120,9 +120,7 @@ def test_the_parts_of_a_file_are_whole_buffers_and_make_up_the_whole(
     parts = []
     for number in range(1, 5):
         part = tmp_path / f"part-{number}.txt"
-        said = job(source, "--shard", f"{number}/4", "--output", str(part)).stderr
-        is_empty = said == "part 1/4 has no lines: the input is too short for so many parts\n"
-        assert is_empty == (number == 1)
+        job(source, "--shard", f"{number}/4", "--output", str(part))
         parts.append(part.read_bytes())
     assert b"".join(parts) == whole
     assert [part.count(b"\n") for part in parts] == [0, BUFFER, BUFFER, 100]
