@@ -9,7 +9,7 @@ from ptenmt.cli.console import Screen, shown_perplexity, standard_output
 from ptenmt.cli.options import DecodingOverrides, RunName, WhichWeights, as_text, chosen_decoding
 from ptenmt.config import DecodingConfig
 from ptenmt.inspection.figures import Table
-from ptenmt.runs import Run, find_run
+from ptenmt.runs import find_run
 from ptenmt.runs.history import NOTHING
 from ptenmt.tokenizers import SPECIAL_PIECES
 from ptenmt.translation.completion import Completer, held_out_loss
@@ -46,23 +46,15 @@ def complete(
     completer = Completer.load(chosen, screen.warn, checkpoint)
     if warning := completer.read(text).warning:
         screen.warn(warning)
-    screen.say(_description(chosen, completer, held_out_loss(chosen) if checkpoint == "best" else None))
+    shown = shown_perplexity(held_out_loss(chosen) if checkpoint == "best" else None)
+    quality = "" if shown == NOTHING else f"; perplexity {shown} on held-out text, unknown words excluded"
+    num_words = completer.tokenizer.vocabulary_size - len(SPECIAL_PIECES)
+    date = chosen.record().trained[:10]
+    screen.say(f"{chosen.name}, trained {date}: vocabulary of {num_words:,} words{quality}")
     if top_k is not None or words is None:
-        _print_next_words(completer, text, top_k or _SHOWN_WORDS)
+        likely = completer.next_words(text, top_k or _SHOWN_WORDS)
+        rows = [(each.word, f"{each.probability:.4f}") for each in likely]
+        print_table(Table(title=text, header=("next word", "probability"), rows=rows, numbers={1}))
     if words is not None:
         with standard_output() as stream:
             stream.write(f"{text} {completer.complete(text, words, how)}\n")
-
-
-def _description(run: Run, completer: Completer, loss: float | None) -> str:
-    """The run in a line; ``loss`` is that of held-out text, if it is known."""
-    num_words = completer.tokenizer.vocabulary_size - len(SPECIAL_PIECES)
-    shown = shown_perplexity(loss)
-    quality = "" if shown == NOTHING else f"; perplexity {shown} on held-out text, unknown words excluded"
-    date = run.record().trained[:10]
-    return f"{run.name}, trained {date}: vocabulary of {num_words:,} words{quality}"
-
-
-def _print_next_words(completer: Completer, text: str, count: int) -> None:
-    rows = [(likely.word, f"{likely.probability:.4f}") for likely in completer.next_words(text, count)]
-    print_table(Table(title=text, header=("next word", "probability"), rows=rows, numbers={1}))

@@ -17,7 +17,7 @@ from ptenmt.config.loading import show_value
 from ptenmt.config.schedule import EpochSteps
 from ptenmt.errors import DownloadProgress, OutputError, PtenmtError
 from ptenmt.runs import NOTICE
-from ptenmt.runs.history import NOTHING, metric_name, metric_value, perplexity
+from ptenmt.runs.history import NOTHING, perplexity
 from ptenmt.signals import process_signals
 
 if TYPE_CHECKING:
@@ -213,14 +213,6 @@ def num_epochs(total_steps: int, steps_per_epoch: EpochSteps) -> int:
     return math.ceil(steps_per_epoch.position(total_steps))
 
 
-def epochs_done(step: int, steps_per_epoch: EpochSteps, total_steps: int) -> str:
-    """Completed epochs of all, in tenths within an epoch: ``0.5/20``."""
-    whole, rest = steps_per_epoch.locate(step)
-    tenths = f".{rest * 10 // steps_per_epoch.of(whole)}" if rest else ""
-    epochs = num_epochs(total_steps, steps_per_epoch)
-    return f"{whole:>{len(str(epochs))}}{tenths}/{epochs}"
-
-
 def steps_of_epochs(steps_per_epoch: EpochSteps, noun: str = "") -> str:
     """``810 per epoch``, or by stage: ``40 per epoch, 29 from epoch 3 on``."""
     (_, first), *later = steps_per_epoch.stages
@@ -245,14 +237,9 @@ def amount(num_bytes: float) -> str:
 
 
 def model_label(trained: "TrainedModel") -> str:
-    """Which model it is: ``demo (BLEU 93.6 at step 1,512, trained 2026-11-22)``."""
-    info, date = trained.info, trained.run.record().trained[:10]
-    score = (
-        ""
-        if info.score is None
-        else f"{metric_name(info.metric)} {metric_value(info.metric, info.score)} at "
-    )
-    return f"{trained.run.name} ({score}step {info.step:,}, trained {date})"
+    """Which model it is: ``demo (step 1,512, trained 2026-11-22)``."""
+    date = trained.run.record().trained[:10]
+    return f"{trained.run.name} (step {trained.info.step:,}, trained {date})"
 
 
 def option_value(value: object) -> str:

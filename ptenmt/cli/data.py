@@ -7,7 +7,6 @@ from typing import Any
 from ptenmt.cli.charts import print_tables
 from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.options import ConfigName, Overrides
-from ptenmt.config import DataConfig
 from ptenmt.config.loading import load_config
 from ptenmt.data.augmentation import share_with_quantities
 from ptenmt.data.corpora import fetch_corpora
@@ -45,8 +44,6 @@ def download(
     corpora = fetch_corpora(settings.data)
     for facts in corpora:
         screen.say(f"corpus {facts['name']}: {facts['pairs']:,} pairs, licence: {facts['licence']}")
-    if settings.data.source != "tfds" and tokenizer.kind != "wordpiece" and not corpora:
-        screen.say(f"{config} needs nothing from the network")
 
 
 def data(
@@ -70,7 +67,10 @@ def data(
         raise ConfigError(
             f"task={settings.task} has no sentence pairs", "give the config of a translation model"
         )
-    _fetch(screen, settings.data)
+    if settings.data.source == "tfds":
+        load_tensorflow(screen)
+    with screen.downloads() as show:
+        fetch_data(settings.data, show)
     with screen.working("reading and filtering the pairs"):
         for suspicion in suspicions(settings.data):
             screen.warn(suspicion)
@@ -81,14 +81,6 @@ def data(
         share = share_with_quantities(corpus.train, settings.data)
         screen.say(f"data.augment.quantities changes {share:.1%} of the pairs for which it is drawn")
     return {"files": list(map(asdict, reports))}
-
-
-def _fetch(screen: Screen, data: DataConfig) -> None:
-    """Download the pairs of a config, unless they are there."""
-    if data.source == "tfds":
-        load_tensorflow(screen)
-    with screen.downloads() as show:
-        fetch_data(data, show)
 
 
 def data_tables(reports: Sequence[FilterReport]) -> list[Table]:

@@ -14,7 +14,7 @@ Args:
     url_prefix: The path of this server in URLs behind a proxy, such as /pt.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -104,13 +104,12 @@ def serve(
         port=port,
         origins=allow_origin or [],
         prefix=f"/{url_prefix.strip('/')}".rstrip("/"),
-        on_start=lambda url: screen.say(_greeting(trained, url, allow_origin)),
+        on_start=lambda url: screen.say(_greeting(trained, url)),
         on_warning=screen.warn_loudly,
     )
     screen.say("stopped")
 
 
-def _greeting(models: Iterable[TrainedModel], url: str, origins: Sequence[str] | None) -> str:
+def _greeting(models: Iterable[TrainedModel], url: str) -> str:
     labels = (f"{' → '.join(model.config.data.languages)} with {model_label(model)}" for model in models)
-    pages = f" (for pages of {' and '.join(origins)}, too)" if origins else ""
-    return f"{', '.join(labels)} at {url}{pages} — Ctrl-C stops the server"
+    return f"{', '.join(labels)} at {url} — Ctrl-C stops the server"

@@ -21,7 +21,6 @@ _POOR_BLEU = 10
 
 if TYPE_CHECKING:
     from ptenmt.training.dry_run import DryRun
-    from ptenmt.training.session import TrainingResult
 
 
 def train(
@@ -52,8 +51,6 @@ def train(
     settings = load_config(config, overrides or [])
     name = find_config(config).stem if run is None else run
     given: dict[str, Any] = {"fresh": fresh, "init_from": init_from}
-    if screen.console.is_terminal:
-        screen.say("loading TensorFlow and preparing the data…")
     load_tensorflow(screen)
     from ptenmt.training.dry_run import dry_run as run_dry
     from ptenmt.training.session import train as train_run
@@ -70,8 +67,8 @@ def train(
     if not result.is_chief:  # one worker's messages are enough
         raise typer.Exit(0 if result.stopped_by is None else 128 + signal.Signals(result.stopped_by))
     if result.stopped_by is not None:
-        is_fresh = fresh and not view.has_saved
-        _end_by_signal(result.stopped_by, _how_it_stopped(result, is_fresh), screen, view, context)
+        how = "stopped" if result.is_saved else "stopped without saving"
+        _end_by_signal(result.stopped_by, how, screen, view, context)
     command, metric = COMMANDS[settings.task], settings.validation.metric
     infos = best_weights(Run(result.run).weights_folder)[:1]
     best = "".join(
@@ -102,14 +99,6 @@ def _end_by_signal(
     screen.say(f"{reason}; resume with", style="bold")
     screen.say_command(options.resume_command(context, remove=done))
     raise typer.Exit(128 + signal.Signals(number))
-
-
-def _how_it_stopped(result: "TrainingResult", is_fresh: bool) -> str:
-    if result.is_saved:
-        return "stopped"
-    if not is_fresh and Run(result.run).checkpoints():
-        return "stopped without saving; the last checkpoint is kept"
-    return "stopped before anything was saved"
 
 
 def _dry_run_facts(trial: "DryRun") -> dict[str, str]:

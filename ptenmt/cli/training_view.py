@@ -9,7 +9,6 @@ from ptenmt.cli.console import (
     Screen,
     counted,
     duration,
-    epochs_done,
     mixture,
     num_epochs,
     shown_perplexity,
@@ -130,12 +129,12 @@ class TrainingView:
         self._plain_reports = reached % _PLAIN_REPORTS_PER_EPOCH
 
     def _validated(self, event: events.Validated, started: events.TrainingStarted) -> None:
-        scores, step = event.scores, event.global_step
+        scores, step, epochs = event.scores, event.global_step, started.steps_per_epoch
         quality = f"perplexity {shown_perplexity(scores.loss)}"
         if scores.bleu is not None and scores.chrf is not None:
             quality = f"BLEU {scores.bleu:.1f}  chrF {scores.chrf:.1f}"
         parts = [
-            f"epochs {epochs_done(step, started.steps_per_epoch, started.total_steps)}  step {step:,}",
+            f"epochs {epochs.position(step):.1f}/{num_epochs(started.total_steps, epochs)}  step {step:,}",
             quality,
             f"loss {event.train_loss:.3f}|{scores.loss:.3f}",
             f"accuracy {event.train_accuracy:.3f}|{scores.accuracy:.3f}",

@@ -55,11 +55,6 @@ def _texts(given: list[str] | None) -> list[str] | None:
     return None if given == ["-"] else options.as_text(given)
 
 
-def _output(file: Path | None) -> Path | None:
-    """The file to write; None for standard output."""
-    return None if str(file) == "-" else file
-
-
 def translate(
     screen: Screen,
     context: typer.Context,
@@ -74,9 +69,7 @@ def translate(
     glossary: Annotated[Path | None, typer.Option(metavar="FILE", show_default=False)] = None,
     overrides: options.DecodingOverrides = None,
     input_file: Annotated[Path | None, _file_option("--input", "-i", metavar="FILE")] = None,
-    output_file: Annotated[
-        Path | None, _file_option("--output", "-o", metavar="FILE", callback=_output)
-    ] = None,
+    output_file: Annotated[Path | None, _file_option("--output", "-o", metavar="FILE")] = None,
     output_folder: Annotated[Path | None, _file_option("--output-dir", metavar="DIR")] = None,
     resume: options.Resume = False,
     shard: Annotated[str | None, _file_option("--shard", metavar="K/N", show_default=False)] = None,
@@ -94,6 +87,7 @@ def translate(
 
     Example: ptenmt translate report.docx page.html film.srt --output-dir en
     """
+    output_file = None if str(output_file) == "-" else output_file
     destination = Destination(file=output_file, input_file=input_file, resume=resume and not output_folder)
     for_lines = {"--output": output_file, "--prefix": prefix, "--shard": shard, "--json": as_json}
     options.refuse_together({"TEXT": texts, "--input": input_file})

@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ptenmt._version import __version__
 from ptenmt.errors import ConfigError, DocumentError
-from ptenmt.server import deepl, introspection, libretranslate
+from ptenmt.server import introspection, routes
 from ptenmt.server.limits import CLIENT_GONE, Limits, Refusal, shutting_down
 from ptenmt.server.schemas import ERRORS
 from ptenmt.server.service import Metrics, Service, SharedService, bearer_token
@@ -120,9 +120,9 @@ def make_app(service: Service, origins: Sequence[str] = ()) -> ASGIApp:
             (HTTPException, DocumentError, ClientDisconnect, Exception), _answer_error
         ),
     )
-    app.state.service, app.state.downloads = service, libretranslate.Downloads()
-    for routes in (libretranslate.router, deepl.router, introspection.router, router):
-        app.include_router(routes)
+    app.state.service, app.state.downloads = service, routes.Downloads()
+    for group in (routes.router, routes.deepl_router, introspection.router, router):
+        app.include_router(group)
     app.mount("/page", GZipMiddleware(StaticFiles(directory=_PAGE)))
     return CORSMiddleware(  # outermost: other pages can read refusals
         RequestMiddleware(app, service.limits, service.metrics),

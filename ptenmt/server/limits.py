@@ -161,10 +161,20 @@ class Keys:
         """Read the key file, also once more; raises ConfigError if it is missing, empty or malformed."""
         if self._file is None:
             return
-        if not (owners := _read(self._file)):
-            raise ConfigError(
-                f"{self._file} has no key", f"add one: ptenmt serve --keys {self._file} --add-key NAME"
-            )
+        create = f"create a key: ptenmt serve --keys {self._file} --add-key NAME"
+        try:
+            lines = self._file.read_text(encoding="utf-8").splitlines()
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"cannot read {self._file}: {error}", create) from error
+        owners = {}
+        for number, line in enumerate(map(str.strip, lines), 1):
+            if entry := _LINE.fullmatch(line):
+                owners[entry[2]] = entry[1]
+            elif line:
+                message = f"{self._file}, line {number}: not a name and a SHA-256"
+                raise ConfigError(message, f"remove the line, and {create}")
+        if not owners:
+            raise ConfigError(f"{self._file} has no key", create)
         self._owners = owners
 
     @property
@@ -190,43 +200,16 @@ class Keys:
 def add_key(file: Path, name: str) -> str:
     """Create a key, which cannot be recovered later, and add its hash to a key file, old or new.
 
-    Raises ConfigError for an invalid name, one that has a key, or a malformed file; OutputError of the file.
+    Keys with the same name share its quotas. Raises ConfigError for an invalid name; OutputError of the file.
     """
     if not _NAME.fullmatch(name):
         raise ConfigError(
             f"{name!r} cannot be the name of a key", "use up to 100 letters, digits and . _ @ -"
         )
-    owners = _read(file) if file.exists() else {}
-    if name in owners.values():
-        raise ConfigError(
-            f"{file} already has a key of {name}",
-            f"remove the line of {name}, which revokes that key, or choose another name",
-        )
     key = secrets.token_urlsafe(32)
-    lines = file.read_text(encoding="utf-8").splitlines() if owners else []
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
     write_text(file, "".join(f"{line}\n" for line in [*lines, f"{name} {_hash(key)}"]))
     return key
-
-
-def _read(file: Path) -> dict[str, str]:
-    """The owners of the keys in a file, by hash."""
-    create = f"ptenmt serve --keys {file} --add-key NAME"
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError as error:
-        raise ConfigError(f"no file {file}", f"create one: {create}") from error
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"cannot read {file}: {error}") from error
-    owners = {}
-    for number, line in enumerate(map(str.strip, lines), 1):
-        if entry := _LINE.fullmatch(line):
-            owners[entry[2]] = entry[1]
-        elif line:
-            raise ConfigError(
-                f"{file}, line {number}: not a name and a SHA-256",
-                f"remove the line, and create a key: {create}",
-            )
-    return owners
 
 
 def _network(address: str) -> str:

@@ -1,6 +1,7 @@
 """Requests and answers: their fields, which are LibreTranslate's in its routes, and how requests are read."""
 
 import codecs
+from http import HTTPStatus
 from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import parse_qsl
 
@@ -92,13 +93,7 @@ class Detection(BaseModel):
 
 
 ERRORS: dict[int | str, dict[str, Any]] = {
-    400: {"description": "Invalid request"},
-    403: {"description": "Missing or unknown key"},
-    408: {"description": "The request came too slowly"},
-    413: {"description": "The request is too large"},
-    429: {"description": "Too many requests or characters of this client; see Retry-After"},
-    501: {"description": "Not available on this server"},
-    503: {"description": "Too busy, or took too long; see Retry-After"},
+    status: {"description": HTTPStatus(status).phrase} for status in (400, 403, 408, 413, 429, 501, 503)
 }
 """The errors of routes, for ``responses=``: ``{"error": …}``, or on DeepL's routes ``{"message": …}``."""
 

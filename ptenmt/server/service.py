@@ -213,12 +213,14 @@ class Service:
                 raise Refusal(f"{most} requests a minute are allowed", 429, retry_after=seconds)
         return client
 
-    def check_length(self, request: Request, texts: Sequence[str]) -> None:
-        """Refuse texts with too many characters."""
-        given = sum(map(len, texts))
-        if given > (most := self.limits.characters):
-            raise Refusal(f"the text has {given:,} characters; {most:,} are allowed")
+    def check_texts(self, request: Request, texts: Sequence[str]) -> None:
+        """Refuse too many characters or texts, blank ones included."""
+        limits, given = self.limits, sum(map(len, texts))
+        if given > limits.characters:
+            raise Refusal(f"the text has {given:,} characters; {limits.characters:,} are allowed")
         self.count_characters(request, given)
+        if len(texts) > limits.sentences:
+            raise Refusal(f"there are {len(texts):,} texts; {limits.sentences:,} are allowed")
 
     def count_characters(self, request: Request, num: int) -> None:
         """Count the characters of a request; refuse those beyond the quota of its client."""

@@ -135,9 +135,7 @@ def test_options_reach_the_server(ptenmt, random_run: Path, started: dict[str, A
     assert {name: started[name] for name in expected} == expected
     assert not started["keys"].are_required
     assert answer.stdout == ""
-    assert re.search(
-        r"pt → en with random \(BLEU 1\.0 at step 1, trained .*\) at http://127.0.0.1:\d+", answer.stderr
-    )
+    assert re.search(r"pt → en with random \(step 1, trained .*\) at http://127.0.0.1:\d+", answer.stderr)
     assert ptenmt("serve", "--run", str(random_run), "--port", "0", "--quiet").stderr == ""
 
 
@@ -193,7 +191,7 @@ def test_what_cannot_be_served_is_said(ptenmt, random_run: Path, tmp_path: Path)
         port = str(taken.getsockname()[1])
         assert f"cannot listen at 127.0.0.1, port {port}" in ptenmt(*serve, "--port", port, code=1).stderr
     assert "cannot listen at nowhere.invalid" in ptenmt(*serve, "--host", "nowhere.invalid", code=1).stderr
-    assert "no file" in ptenmt(*serve, "--keys", str(tmp_path / "x"), code=1).stderr
+    assert "cannot read" in ptenmt(*serve, "--keys", str(tmp_path / "x"), code=1).stderr
     assert (
         "model.layers=2: only the section decoding"
         in ptenmt(*serve, "--set", "model.layers=2", code=1).stderr

@@ -71,7 +71,7 @@ def test_the_model_translates_something_to_test_with(translations: list[Translat
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
 @pytest.mark.parametrize(
     ("quiet", "begin"),
-    [([], r"tiny \((BLEU|loss) [.\d]+ at step \d+, trained 20..-..-..\)"), (["--quiet"], "")],
+    [([], r"tiny \(step \d+, trained 20..-..-..\)"), (["--quiet"], "")],
 )
 def test_a_person_sees_which_model_translates(quiet: list[str], begin: str) -> None:
     ours, theirs = os.openpty()

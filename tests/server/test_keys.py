@@ -24,19 +24,10 @@ def test_only_hashes_are_stored(tmp_path: Path) -> None:
     assert Keys().client("")
 
 
-def test_an_owner_has_one_key(tmp_path: Path) -> None:
-    file = tmp_path / "keys.txt"
-    alice = add_key(file, "alice")
-    with pytest.raises(ConfigError, match=r"keys\.txt already has a key of alice") as failure:
-        add_key(file, "alice")
-    assert "remove the line of alice" in failure.value.hint
-    assert Keys(file).client(alice)
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, "no file"),
+        (None, "No such file"),
         ("", "has no key"),
         ("alice secret\n", "line 1: not a name"),
         (f"alice {'0' * 64} 60\n", "line 1: not a name and a SHA-256"),

@@ -15,7 +15,7 @@ import pytest
 import requests
 from waiting import until
 
-from ptenmt.server import libretranslate, process
+from ptenmt.server import process, routes
 from ptenmt.server.limits import add_key
 from ptenmt.server.process import LogFormatter
 from ptenmt.translation.confidence import Calibration
@@ -290,7 +290,7 @@ def test_shutdown_does_not_wait_for_a_long_document(
         ended.set()
 
     monkeypatch.setattr(process, "SHUTDOWN_SECONDS", 0.2)
-    monkeypatch.setattr(libretranslate, "read_document", read_for_long)
+    monkeypatch.setattr(routes, "read_document", read_for_long)
     with ThreadPoolExecutor(1) as pool:
         with serve() as served:
             request = {"data": ASKED, "files": {"file": ("a.txt", b"o gato")}, "timeout": 20}

@@ -10,8 +10,8 @@ import pytest
 import requests
 from waiting import until
 
-from ptenmt.server.libretranslate import DOWNLOAD_SECONDS, MAX_DOWNLOAD_BYTES, Downloads
 from ptenmt.server.limits import add_key
+from ptenmt.server.routes import DOWNLOAD_SECONDS, MAX_DOWNLOAD_BYTES, Downloads
 
 FIELDS = {"source": "pt", "target": "en"}
 HEAD = b"POST /translate_file HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n"

@@ -1,5 +1,6 @@
-"""LibreTranslate's routes: for texts, documents, languages and settings."""
+"""The routes of LibreTranslate, for texts, documents, languages and settings, and of DeepL, for texts."""
 
+import math
 import secrets
 import time
 from collections.abc import Sequence
@@ -25,6 +26,7 @@ from ptenmt.translation.markup import Fragment, text_of
 DOWNLOAD_SECONDS = 20 * 60
 MAX_DOWNLOAD_BYTES = 64_000_000
 router = APIRouter(tags=["LibreTranslate"], responses=schemas.ERRORS)
+deepl_router = APIRouter(tags=["DeepL"], responses=schemas.ERRORS)
 
 
 @router.post("/translate", openapi_extra=schemas.body_of(schemas.TranslateRequest))
@@ -49,7 +51,7 @@ async def translate_texts(
     request: Request, service: Service, body: schemas.TranslateRequest
 ) -> list[dict[str, Any]]:
     """The fields of the answer to each text; refuses too many texts."""
-    _check_texts(request, service, body)
+    service.check_texts(request, body.texts)
     glossary = service.glossary(body.glossary)
     return await service.answer(request, lambda: _translate_texts(service, body, glossary))
 
@@ -135,16 +137,9 @@ async def detect(
 ) -> list[schemas.Detection] | list[list[schemas.Detection]]:
     """Detect which of the server's languages a text is in, or another one; the likeliest first."""
     body = await service.read(request, schemas.DetectRequest)
-    _check_texts(request, service, body)
+    service.check_texts(request, body.texts)
     detections = await service.answer(request, lambda: list(map(service.detect, body.texts)))
     return detections[0] if isinstance(body.q, str) else detections
-
-
-def _check_texts(request: Request, service: Service, body: schemas.DetectRequest) -> None:
-    """Refuse too many characters or texts, blank ones included."""
-    service.check_length(request, body.texts)
-    if (num := len(body.texts)) > (most := service.limits.sentences):
-        raise Refusal(f"there are {num:,} texts; {most:,} are allowed")
 
 
 @router.post("/suggest", include_in_schema=False)
@@ -248,6 +243,45 @@ async def download_file(request: Request, token: str) -> Response:
         "Cache-Control": "no-store",
     }
     return Response(content, media_type="application/octet-stream", headers=headers)
+
+
+@deepl_router.post("/v2/translate", openapi_extra=schemas.body_of(schemas.DeepLRequest))
+async def translate_as_deepl(request: Request, service: SharedService) -> dict[str, list[dict[str, Any]]]:
+    """Translate texts as DeepL's API does; its options that do not affect a translation here are ignored."""
+    body = await service.read(request, schemas.DeepLRequest)
+    answers = await translate_texts(request, service, body)
+    translations = []
+    for text, answer in zip(body.texts, answers, strict=True):
+        detection = answer.get("detectedLanguage")
+        language = detection.language if detection else body.source
+        translations.append(
+            {
+                "text": answer["translatedText"],
+                "detected_source_language": language.upper(),
+                "billed_characters": len(text),
+            }
+        )
+    return {"translations": translations}
+
+
+@deepl_router.post("/v2/languages")
+@deepl_router.get("/v2/languages")
+async def languages_as_deepl(request: Request, service: SharedService) -> list[dict[str, str]]:
+    """List the source languages, or with ``type=target``, in the query string or a form, the target ones."""
+    given = await service.read(request, schemas.DeepLLanguagesRequest)
+    codes = dict.fromkeys(pair[given.type == "target"] for pair in service.models.directions)
+    return [{"language": code.upper(), "name": language_name(code)} for code in codes]
+
+
+@deepl_router.post("/v2/usage")
+@deepl_router.get("/v2/usage")
+async def usage(request: Request, service: SharedService) -> dict[str, int]:
+    """Return the characters of the key's quota, or without one those translated since the start."""
+    quota = service.check_key(request, bearer_token(request)).characters
+    if quota.size:
+        quota.spend(0)  # what has come back meanwhile
+        return {"character_count": math.ceil(quota.size - quota.num_left), "character_limit": quota.size}
+    return {"character_count": service.metrics.num_characters, "character_limit": 10**12}
 
 
 class Downloads:
