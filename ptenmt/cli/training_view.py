@@ -133,8 +133,9 @@ class TrainingView:
         quality = f"perplexity {shown_perplexity(scores.loss)}"
         if scores.bleu is not None and scores.chrf is not None:
             quality = f"BLEU {scores.bleu:.1f}  chrF {scores.chrf:.1f}"
+        done = f"{round(epochs.position(step), 1):g}/{num_epochs(started.total_steps, epochs)}"
         parts = [
-            f"epochs {epochs.position(step):.1f}/{num_epochs(started.total_steps, epochs)}  step {step:,}",
+            f"epochs {done}  step {step:,}",
             quality,
             f"loss {event.train_loss:.3f}|{scores.loss:.3f}",
             f"accuracy {event.train_accuracy:.3f}|{scores.accuracy:.3f}",

@@ -64,7 +64,7 @@ async def _answer(
 ) -> _Result:
     """Read a request, and call a function with its model, by default the first."""
     body = await service.read(request, schemas.SentenceRequest)
-    service.check_texts(request, [body.q, body.prefix, body.translation or ""])
+    service.check_texts(request, [body.q + body.prefix + (body.translation or "")])
     default = service.models.default
     direction = service.models.direction(body.source or default.source, body.target or default.target)
     if direction is None:

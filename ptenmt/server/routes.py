@@ -276,12 +276,11 @@ async def languages_as_deepl(request: Request, service: SharedService) -> list[d
 @deepl_router.post("/v2/usage")
 @deepl_router.get("/v2/usage")
 async def usage(request: Request, service: SharedService) -> dict[str, int]:
-    """Return the characters of the key's quota, or without one those translated since the start."""
+    """Return the characters of the client's quota; without one, none of a great number are used."""
     quota = service.check_key(request, bearer_token(request)).characters
-    if quota.size:
-        quota.spend(0)  # what has come back meanwhile
-        return {"character_count": math.ceil(quota.size - quota.num_left), "character_limit": quota.size}
-    return {"character_count": service.metrics.num_characters, "character_limit": 10**12}
+    quota.spend(0)  # what has come back meanwhile
+    used = math.ceil(quota.size - quota.num_left) if quota.size else 0
+    return {"character_count": used, "character_limit": quota.size or 10**12}
 
 
 class Downloads:

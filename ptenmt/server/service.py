@@ -38,8 +38,8 @@ class Metrics:
         own: Any = {"registry": self._registry}
         prom.ProcessCollector(**own)
         prom.Gauge("ptenmt_queue_sentences", "Sentences waiting", **own).set_function(num_waiting)
-        answers = "Requests answered, by route, method and status"
-        self.requests = prom.Counter("ptenmt_requests", answers, ["route", "method", "status"], **own)
+        answers = "Requests answered, by route and status"
+        self.requests = prom.Counter("ptenmt_requests", answers, ["route", "status"], **own)
         duration = "From a request's head to the end of its answer"
         self.seconds = prom.Histogram("ptenmt_request_seconds", duration, ["route"], buckets=_SECONDS, **own)
         own["labelnames"] = ["pair"]
@@ -53,11 +53,6 @@ class Metrics:
         self._batch_sentences.labels(pair).observe(len(waits))
         for seconds in waits:
             self._queue_seconds.labels(pair).observe(seconds)
-
-    @property
-    def num_characters(self) -> int:
-        """Those of all pairs."""
-        return int(sum(sample.value for metric in self.characters.collect() for sample in metric.samples))
 
     def text(self) -> bytes:
         """All metrics in Prometheus' text format."""
@@ -196,8 +191,6 @@ class Service:
         self.check_key(request, body.api_key or bearer_token(request))
         given = {name: getattr(body, name, None) for name in ("source", "target")}
         codes = {name: self.models.code(code) for name, code in given.items() if code}
-        if codes and {*codes.values()} <= {"auto", *self.models.languages}:
-            request.state.pair = "-".join(codes.values())
         return body.model_copy(update=codes)
 
     def check_key(self, request: Request, key: str) -> Client:

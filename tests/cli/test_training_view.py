@@ -150,7 +150,7 @@ def test_in_a_file_every_message_is_one_plain_line() -> None:
         "figures of each validation: training|validation",
         "compiling the first step…",
         *(f"epoch 1  step {number}/810  1 h 01 min left  {FIGURES}" for number in (210, 410, 610)),
-        "epochs 1.0/20  step 810  BLEU 12.3  chrF 30.1  loss 6.543|5.432  accuracy 0.123|0.234  best so far",
+        "epochs 1/20  step 810  BLEU 12.3  chrF 30.1  loss 6.543|5.432  accuracy 0.123|0.234  best so far",
         "    pt  olá .",
         "   ref  hi .",
         "   now  hello .",
@@ -240,7 +240,7 @@ def test_without_colours_a_terminal_gets_plain_lines(monkeypatch: pytest.MonkeyP
 
     lines = shown(screen.console, events())
     assert "\x1b" not in "".join(lines)
-    assert any(line.startswith("epochs 1.0/20  step 810  BLEU 12.3") for line in lines)
+    assert any(line.startswith("epochs 1/20  step 810  BLEU 12.3") for line in lines)
     steps = [line for line in lines if line.startswith("epoch 1  step ")]
     assert all("1 h 01 min left" in line for line in steps)
     assert "compiling the first step…" in lines

@@ -15,7 +15,7 @@ TEXT = "o gato não tem tempo nenhum"
 def test_requests_as_in_deepls_documentation(serve, tmp_path: Path) -> None:
     key = add_key(tmp_path / "keys.txt", "alice")
     glossaries = {"animals": Glossary({"gato": "Katze"})}
-    with serve(keys=tmp_path / "keys.txt", glossaries=glossaries) as served:
+    with serve(keys=tmp_path / "keys.txt", glossaries=glossaries, characters_per_day=900) as served:
         header = {"Authorization": f"DeepL-Auth-Key {key}"}
 
         def translated(**body: Any) -> Any:
@@ -43,7 +43,7 @@ def test_requests_as_in_deepls_documentation(serve, tmp_path: Path) -> None:
         usage = requests.post(f"{served.url}/v2/usage", headers=header, timeout=120).json()
         assert served.refused("/v2/translate", 400, json=form | {"text": "x" * 9_999}, headers=header)
         assert requests.post(f"{served.url}/v2/usage", headers=header, timeout=120).json() == usage
-        assert usage["character_count"] == len(TEXT) + 5 + 6 + 6 + 6 + 5 + len("firstsecond") + 5
+        assert usage["character_count"] == len(TEXT) + 5 + 13 + 6 + 6 + 5 + len("firstsecond") + 5
         languages = requests.post(f"{served.url}/v2/languages", headers=header, timeout=120).json()
         assert [each["language"] for each in languages] == ["PT"]
         assert "api_key" in served.refused("/v2/translate", 403, json=form)
@@ -68,4 +68,4 @@ def test_deepls_own_client(served) -> None:
     assert html.text == "<p>O GATO</p>"
     assert [each.code for each in client.get_source_languages()] == ["PT"]
     assert [each.code for each in client.get_target_languages()] == ["EN"]
-    assert client.get_usage().character.count > 0
+    assert client.get_usage().character.limit > 0
