@@ -263,31 +263,6 @@ def test_tensorflow_is_loaded_for_its_engine_alone(
     assert len(loaded) == 1
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "o\x07gato\x1b[31m come\x00 agora .",
-        "кот ест 猫は食べる \u202eمرحبا",
-        "--- [b]x[/b] :cat:",
-    ],
-    ids=["control", "scripts", "markup"],
-)
-def test_any_text_is_one_line(ptenmt, text: str) -> None:
-    answer = ptenmt("translate", "--json", "--", text)
-    (line,) = answer.stdout.removesuffix("\n").split("\n")
-    parsed = json.loads(line)
-    assert parsed["source"] == text
-    assert parsed["translation"]
-    assert answer.stderr.removesuffix("\n").isprintable()
-    assert (answer.stderr != "") == bool(parsed["unknown"] or parsed["detected"])
-    assert ptenmt("translate", "--", text).stdout.count("\n") == 1
-
-
-def test_a_text_that_is_not_utf_8_is_an_error(ptenmt) -> None:
-    answer = ptenmt("translate", "ol\udce1", code=1)
-    assert answer.stderr.startswith("error: the text 'ol\\udce1' is not UTF-8\n")
-    assert answer.stdout == ""
-
 
 def test_a_text_of_several_lines_keeps_them(ptenmt, translations: list[Translation]) -> None:
     answer = ptenmt("translate", f"{LINES[0]}\n\n{LINES[2]}\n")

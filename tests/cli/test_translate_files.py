@@ -17,7 +17,6 @@ import pytest
 from waiting import until
 
 from ptenmt.atomic_files import exclusive
-from ptenmt.cli.translate_lines import TranslationView
 from ptenmt.runs import Run
 from ptenmt.runs.weights import read_weights, write_weights
 from ptenmt.translation import Translation, Translator
@@ -132,13 +131,6 @@ def test_no_such_part(ptenmt, job, source: Path, shard: str) -> None:
     assert "--shard needs --input and --output" in ptenmt("translate", "--shard", shard, "x", code=1).stderr
 
 
-def test_what_is_shown_moves_within_a_buffer(job, many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[int] = []
-    monkeypatch.setattr(TranslationView, "show_progress", lambda _view, num_bytes: shown.append(num_bytes))
-    assert f"translated {MANY_LINES:,} lines" in job(many).stderr
-    assert 0 < max(shown) <= many.stat().st_size / 10
-
-
 def test_a_pipe_is_read_like_a_file(job, tmp_path: Path) -> None:
     reading, writing = os.pipe()
     with os.fdopen(writing, "wb") as pipe:
@@ -174,17 +166,6 @@ def test_an_interruption_before_the_first_buffer_is_reported(
     assert answer.stderr.startswith(
         f"nothing to resume for {tmp_path / 'out.txt'}: starting from the first line\ntranslated"
     )
-    assert (tmp_path / "out.txt").read_bytes() == whole
-
-
-def test_it_can_be_interrupted_again_and_again(
-    job, stopped, source: Path, whole: bytes, tmp_path: Path
-) -> None:
-    for _ in range(2):
-        assert stopped(1, "--resume").stderr.count("--resume") <= 1
-    with (tmp_path / ".out.txt.partial").open("ab") as partial:
-        partial.write(b"cut off in the mid")
-    job(source, "--resume")
     assert (tmp_path / "out.txt").read_bytes() == whole
 
 

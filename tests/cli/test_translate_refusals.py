@@ -80,10 +80,3 @@ def test_closed_streams_are_errors(beside: Path, closed: str, message: str) -> N
 def test_a_text_that_looks_like_an_option_needs_dashes(ptenmt) -> None:
     message = ptenmt("translate", "-5 graus", code=2).stderr
     assert message == "error: no such option: -5\n  write -- before a text that starts with -\n"
-
-
-def test_a_link_to_the_input_is_the_input_too(ptenmt, beside: Path, tmp_path: Path) -> None:
-    link = tmp_path / "link.txt"
-    link.symlink_to(beside / "pairs.tsv")
-    answer = ptenmt("translate", "--input", "pairs.tsv", "--output", str(link), code=1)
-    assert f"--output {link} is the input itself" in answer.stderr

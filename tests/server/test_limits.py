@@ -1,7 +1,6 @@
 """Requests that are too large, too slow or too many, and clients that disconnect."""
 
 import contextlib
-import json
 import re
 import socket
 import threading
@@ -333,13 +332,6 @@ def test_nothing_is_read_after_a_request_whose_end_is_ambiguous(served) -> None:
         answer = received(connection).lower()
     assert answer.count(b"http/1.1 ") == 1
     assert b"connection: close" in answer
-
-
-def test_json_may_begin_with_a_byte_order_mark(served) -> None:
-    body = b"\xef\xbb\xbf" + json.dumps(ASKED).encode()
-    headers = {"Content-Type": "application/json"}
-    answer = requests.post(f"{served.url}/translate", data=body, headers=headers, timeout=120)
-    assert answer.json() == {"translatedText": "O GATO"}
 
 
 def test_documents_of_a_client_leave_places_for_those_of_others(serve) -> None:
