@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from ptenmt.cli.charts import print_table
 from ptenmt.cli.console import Screen, shown_perplexity, standard_output
 from ptenmt.cli.options import DecodingOverrides, RunName, WhichWeights, as_text, chosen_decoding
+from ptenmt.cli.tables import print_table
 from ptenmt.config import DecodingConfig
 from ptenmt.inspection.figures import Table
 from ptenmt.runs import find_run

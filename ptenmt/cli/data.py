@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from ptenmt.cli.charts import print_tables
 from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.options import ConfigName, Overrides
+from ptenmt.cli.tables import print_tables
 from ptenmt.config.loading import load_config
 from ptenmt.data.augmentation import share_with_quantities
 from ptenmt.data.corpora import fetch_corpora

@@ -27,8 +27,8 @@ import typer
 from ptenmt import evaluation
 from ptenmt.atomic_files import make_folder
 from ptenmt.cli import options
-from ptenmt.cli.charts import print_tables
 from ptenmt.cli.console import Screen, load_tensorflow
+from ptenmt.cli.tables import print_tables
 from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.evaluation.report import check_report_file, write_report
 from ptenmt.evaluation.tables import evaluation_tables, sentence_tables

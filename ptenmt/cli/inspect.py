@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 import typer
 
 from ptenmt.cli import options
-from ptenmt.cli.charts import show
 from ptenmt.cli.console import Screen, standard_output
+from ptenmt.cli.tables import show
 from ptenmt.config.loading import load_config
 from ptenmt.data.readers import read_lines
 from ptenmt.errors import ConfigError, DataError, PtenmtError

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ptenmt.cli.charts import print_facts, print_table
 from ptenmt.cli.console import (
     Screen,
     amount,
@@ -17,6 +16,7 @@ from ptenmt.cli.console import (
     shown_perplexity,
 )
 from ptenmt.cli.options import NewRun, RunName, RunToDescribe, WhichWeights, run_names
+from ptenmt.cli.tables import print_facts, print_table
 from ptenmt.config.loading import flat_options
 from ptenmt.errors import RunError
 from ptenmt.export.packaging import Format, export_model

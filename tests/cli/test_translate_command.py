@@ -263,7 +263,6 @@ def test_tensorflow_is_loaded_for_its_engine_alone(
     assert len(loaded) == 1
 
 
-
 def test_a_text_of_several_lines_keeps_them(ptenmt, translations: list[Translation]) -> None:
     answer = ptenmt("translate", f"{LINES[0]}\n\n{LINES[2]}\n")
     assert answer.stdout == f"{translations[0].text}\n\n{translations[2].text}\n\n"
