@@ -47,11 +47,6 @@ Target = Annotated[
         callback=options.as_text,
     ),
 ]
-Layer = Annotated[int | None, typer.Option("--layer", metavar="N", help="The layer, counted from 1.")]
-Head = Annotated[
-    str | None,
-    typer.Option("--head", metavar="N|mean|all", help="One head, counted from 1; their mean; or all."),
-]
 FigureFile = Annotated[
     Path | None,
     typer.Option(
@@ -70,8 +65,8 @@ def attention(
     text: Sentence,
     target: Target = None,
     block: Annotated[_Block | None, typer.Option(show_default="cross; of a next-word model encoder")] = None,
-    layer: Layer = None,
-    head: Head = None,
+    layer: Annotated[int | None, typer.Option(metavar="N")] = None,
+    head: Annotated[str | None, typer.Option(metavar="N|mean|all")] = None,
     run: options.RunName = None,
     checkpoint: options.WhichWeights = "best",
     output: FigureFile = None,
@@ -88,6 +83,8 @@ def attention(
     Args:
         block: The encoder's self-attention, the decoder's self-attention, or its cross-attention to the
             source.
+        layer: The layer, counted from 1.
+        head: One head, counted from 1; their mean; or all.
     """
     inspector = Inspector(run, checkpoint=checkpoint, on_warning=screen.warn)
     weights = attention_weights(inspector, text, target)

@@ -21,7 +21,6 @@ from ptenmt.data.languages import language_name
 from ptenmt.data.readers import Lines
 from ptenmt.errors import OutputError, PtenmtError
 from ptenmt.translation import Translation, Translator
-from ptenmt.translation.batching import MAX_BUFFER_CHARACTERS
 from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.resumable_output import (
     OutputChunk,
@@ -314,8 +313,7 @@ class TranslationView:
             self.screen.say(f"stopped: {counted(num_saved, 'line')} saved; resume with", style="bold")
             self.screen.say_command(command)
         else:
-            every = f"{BUFFER_SIZE:,} lines, or {MAX_BUFFER_CHARACTERS:,} characters"
-            self.screen.say(f"stopped: nothing is saved, as progress is saved every {every}", style="bold")
+            self.screen.say(f"stopped: nothing is saved before {BUFFER_SIZE:,} lines are done", style="bold")
 
 
 def foreign_text(language: str, target: str | None) -> str:
