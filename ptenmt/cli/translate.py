@@ -128,10 +128,10 @@ def translate(
         return
     for text in filter(os.path.isfile, texts or []):
         screen.warn(f"{text} is a file: --input translates its lines, --output-dir a document")
-    is_typed = not texts and input_file is None and sys.stdin.isatty()
     file = _opened(input_file)  # first, to report a missing one at once
     with nullcontext(texts) if texts else file as lines, destination.locked():
         job = load()
+        is_typed = not texts and input_file is None and sys.stdin.isatty()
         if is_typed:
             screen.say("Type a sentence and press Enter; Ctrl-D ends.")
         reads_file = input_file is not None and not sys.stdout.isatty()

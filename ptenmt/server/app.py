@@ -55,12 +55,7 @@ async def health() -> dict[str, str]:
     return {"status": "ok"}
 
 
-@router.get(
-    "/metrics",
-    tags=["Monitoring"],
-    response_class=Response,
-    responses={200: {"content": {"text/plain": {}}}, 403: ERRORS[403]},
-)
+@router.get("/metrics", tags=["Monitoring"], response_class=Response)
 async def metrics(request: Request, service: SharedService) -> Response:
     """Return metrics for Prometheus; if keys are required, a bearer token is needed."""
     if service.keys.are_required and service.keys.client(bearer_token(request)) is None:
@@ -111,6 +106,7 @@ def make_app(service: Service, origins: Sequence[str] = ()) -> ASGIApp:
         title="ptenmt",
         version=__version__,
         description=f"Translates {directions}.",
+        responses=ERRORS,
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,

@@ -16,7 +16,7 @@ from ptenmt.tokenizers import END
 from ptenmt.translation.single_sentence import align, next_token_alternatives
 from ptenmt.translation.word_alignment import WordAlignment
 
-router = APIRouter(prefix="/v1", tags=["Introspection"], responses=schemas.ERRORS)
+router = APIRouter(prefix="/v1", tags=["Introspection"])
 _REQUEST = schemas.body_of(schemas.SentenceRequest)
 _Result = TypeVar("_Result")
 
@@ -44,12 +44,7 @@ async def alternatives(request: Request, service: SharedService) -> dict[str, li
     return {"alternatives": [{name: getattr(each, name) for name in facts} for each in ranked]}
 
 
-@router.post(
-    "/attention",
-    response_class=Response,
-    openapi_extra=_REQUEST,
-    responses={200: {"content": {"application/json": {}}}},
-)
+@router.post("/attention", response_class=Response, openapi_extra=_REQUEST)
 async def attention(request: Request, service: SharedService) -> Response:
     """Return the attention weights of every layer and head, ``weights`` [H][T][S] by layer.
 

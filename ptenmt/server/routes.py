@@ -25,8 +25,8 @@ from ptenmt.translation.markup import Fragment, text_of
 
 DOWNLOAD_SECONDS = 20 * 60
 MAX_DOWNLOAD_BYTES = 64_000_000
-router = APIRouter(tags=["LibreTranslate"], responses=schemas.ERRORS)
-deepl_router = APIRouter(tags=["DeepL"], responses=schemas.ERRORS)
+router = APIRouter(tags=["LibreTranslate"])
+deepl_router = APIRouter(tags=["DeepL"])
 
 
 @router.post("/translate", openapi_extra=schemas.body_of(schemas.TranslateRequest))
@@ -227,11 +227,7 @@ async def _translate_document(
     return content, other_language(translations)
 
 
-@router.get(
-    "/download_file/{token}",
-    response_class=Response,
-    responses={200: {"content": {"application/octet-stream": {}}}, 404: {"description": "Not found"}},
-)
+@router.get("/download_file/{token}", response_class=Response)
 async def download_file(request: Request, token: str) -> Response:
     """Fetch a translated document."""
     download = request.app.state.downloads.find(token)

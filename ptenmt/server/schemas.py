@@ -93,9 +93,9 @@ class Detection(BaseModel):
 
 
 ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"description": HTTPStatus(status).phrase} for status in (400, 403, 408, 413, 429, 501, 503)
+    status: {"description": HTTPStatus(status).phrase} for status in (400, 403, 404, 408, 413, 429, 501, 503)
 }
-"""The errors of routes, for ``responses=``: ``{"error": …}``, or on DeepL's routes ``{"message": …}``."""
+"""The errors of all routes: ``{"error": …}``, or on DeepL's routes ``{"message": …}``."""
 
 
 def body_of(model: type[BaseModel], *, with_file: bool = False) -> dict[str, Any]:
