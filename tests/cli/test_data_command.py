@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ptenmt.cli.data import files_table
+from ptenmt.cli.data import data_tables
 from ptenmt.data.filters import FilterReport
 
 CONFIG = """
@@ -39,18 +39,20 @@ def test_tables_have_files_filters_and_examples(ptenmt) -> None:
             "all files      6         0        3     3       50.0%",
         ]
         assert answer.stdout.split("\n\n")[1].splitlines() == [
-            "Removed by filter",
-            "filter                      file    pairs   share",
-            "also in validation or test  second      1  50.00%",
-            "over 3 words                first       1  25.00%",
-            "near duplicates             first       1  25.00%",
+            "Removed",
+            "filter                      pairs, with examples",
+            "also in validation or test  1 of second",
+            "                            o teste é este → another",
+            "over 3 words                1 of first",
+            "                            a b c d → <b>four</b>",
+            "near duplicates             1 of first",
+            "                            Um! → One.",
         ]
-        assert "near duplicates: examples\nsource  Um!\ntarget  One.\n" in answer.stdout
 
 
 def test_held_out_pairs_are_not_lost() -> None:
-    (row,) = files_table([FilterReport("a", num_read=20, num_drawn=10, num_left=9)]).rows
-    assert row[-1] == "90.0%"
+    (table,) = data_tables([FilterReport("a", num_read=20, num_drawn=10, num_left=9)])
+    assert table.rows[0][-1] == "90.0%"
 
 
 def test_nothing_removed_is_one_table(ptenmt, empty: Path) -> None:
