@@ -81,7 +81,6 @@ def test_a_value_of_another_type_is_an_error(values: object, expected: str) -> N
         ({"model": {"d_model": 127, "num_heads": 1}}, "model.d_model=127 must be even"),
         ({"training": {"bidirectional": 0.3}}, "bidirectional=0.3 needs task=translation and tokenizer."),
         ({"tokenizer": {"shared": True}}, "shared=True does not go with tokenizer.kind=wordpiece"),
-        ({"tokenizer": {"sampling": 0.1}}, "sampling=0.1 does not go with tokenizer.kind=wordpiece"),
         ({"data": {"source": "files"}}, "data.source=files needs data.path or data.train"),
         ({"data": {"dataset": " "}}, "data.dataset is empty"),
         ({"data": {"path": "/a", "train": "/b"}}, "data.path=/a and data.train cannot be used together"),

@@ -106,8 +106,7 @@ class Screen:
             if state.name not in tasks:
                 tasks[state.name] = progress.add_task(state.name, total=None, left="", amount="")
                 if not self.is_live:
-                    verb = "unpacking" if state.is_unpacking else "downloading"
-                    self.say(f"{verb} {state.name} from {state.url}")
+                    self.say(f"downloading {state.name} from {state.url}")
             progress.start()
             done = "/".join(amount(size) for size in (state.done, state.total) if size is not None)
             _update(progress, tasks[state.name], completed=state.done, total=state.total, amount=done)

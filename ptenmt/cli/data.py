@@ -44,7 +44,7 @@ def download(
         screen.say(f"tokenizer: {tokenizer.path}")
     corpora = fetch_corpora(settings.data)
     for facts in corpora:
-        screen.say(f"corpus {facts['name']}: {facts['pairs']:,} pairs, licence: {facts['licence']}")
+        screen.say(f"corpus {facts['name']}: licence: {facts['licence']}")
     if settings.data.source != "tfds" and tokenizer.kind != "wordpiece" and not corpora:
         screen.say(f"{config} needs nothing from the network")
 

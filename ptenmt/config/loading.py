@@ -23,6 +23,7 @@ _REMOVED = {
     "data.filters.same_urls",
     "data.filters.balanced_brackets",
     "data.short_windows",
+    "tokenizer.sampling",
     "tokenizer.sha256",
     "decoding.coverage_penalty",
     "training.tensorboard",

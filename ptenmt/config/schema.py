@@ -390,18 +390,9 @@ class TokenizerConfig(Section, name="tokenizer"):
     vocabulary holds the most frequent words either way."""
     training_sentences: int = _option(200_000, least=1)
     """Maximum number of sentences that SentencePiece is trained on, evenly spaced over the pairs."""
-    sampling: float = _option(0.0, least=0, most=1)
-    """Subword regularization: sample another segmentation of the training sentences in every epoch, with this
-    alpha: the lower the more random, 0.1 to 0.5 is usual (kind ``sentencepiece``, algorithm ``unigram``). 0:
-    off."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(
-            not self.sampling or self.kind == "sentencepiece",
-            f"tokenizer.sampling={self.sampling} does not go with tokenizer.kind={self.kind}: "
-            "only sentencepiece can segment a word in several ways",
-        )
         require(
             not (self.shared and self.kind == "wordpiece"),
             f"tokenizer.shared={self.shared} does not go with tokenizer.kind={self.kind}: "

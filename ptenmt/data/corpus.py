@@ -14,7 +14,7 @@ import numpy as np
 
 from ptenmt.config import Config, CorpusFile, DataConfig, TokenizerConfig
 from ptenmt.data import filters
-from ptenmt.data.corpora import corpus_facts, fetch_corpora, read_corpus, stored_pairs
+from ptenmt.data.corpora import PublicCorpus, fetch_corpora
 from ptenmt.data.download import published_tokenizer
 from ptenmt.data.filters import Filter, FilterReport, bare_text, complete, digest
 from ptenmt.data.readers import DEMO_FILE, SentencePair, demo_pairs, read_pairs, status
@@ -267,10 +267,14 @@ def _sources(data: DataConfig, split: _Split) -> list[Source]:
     if files or data.source == "files":
         sources = []
         for file in files:
-            corpus = stored_pairs(file.corpus, data) if file.corpus else None
-            paths = [Path(path) for path in (file.path, file.source, file.target, corpus) if path]
-            read_file = partial(_file_pairs, data, file)
-            sources.append(Source(file.label, read_file, paths, file.tag, file.limit))
+            paths = [Path(path) for path in (file.path, file.source, file.target) if path]
+            read: Callable[[], Iterable[SentencePair]] = partial(read_pairs, file)
+            if file.corpus:
+                corpus = PublicCorpus.find(file.corpus, data)
+                paths, read = [corpus.archive], corpus.read
+            if file.limit is not None:
+                read = partial(_limited_pairs, read, file.limit)
+            sources.append(Source(file.label, read, paths, file.tag, file.limit))
         return sources
     if data.source == "demo":
         return [Source("demo", partial(demo_pairs, split), [DEMO_FILE])]
@@ -360,13 +364,9 @@ def raw_training_pairs(data: DataConfig) -> Iterator[SentencePair]:
     return chain.from_iterable(source.read() for source in _sources(data, "train"))
 
 
-def _file_pairs(data: DataConfig, file: CorpusFile) -> Iterator[SentencePair]:
-    """Read the pairs of a file or a public corpus; with ``limit`` as many, evenly spaced."""
-    pairs = read_corpus(file.corpus, data) if file.corpus else read_pairs(file)
-    if file.limit is None:
-        return pairs
-    total = corpus_facts(file.corpus, data)["pairs"] if file.corpus else sum(1 for _ in read_pairs(file))
-    return _evenly_spaced(pairs, file.limit, total)
+def _limited_pairs(read: Callable[[], Iterable[SentencePair]], limit: int) -> Iterator[SentencePair]:
+    """Read this many pairs, evenly spaced; they are counted first."""
+    return _evenly_spaced(read(), limit, sum(1 for _ in read()))
 
 
 def _prepared(data: DataConfig, pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:

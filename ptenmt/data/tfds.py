@@ -1,4 +1,4 @@
-"""Sentence pairs from TensorFlow Datasets (TFDS), fetched with our own downloader (resumable, with mirrors).
+"""Sentence pairs from TensorFlow Datasets (TFDS), fetched with our own resumable downloader.
 
 TFDS reads an archive from ``<data_dir>/downloads/manual`` if it has the name in its checksums registry: the
 archive is put there, and TFDS never uses the network. This module imports TensorFlow.
@@ -6,15 +6,13 @@ archive is put there, and TFDS never uses the network. This module imports Tenso
 
 import contextlib
 import io
-import json
-import shutil
+import logging
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ptenmt.atomic_files import output_errors
-from ptenmt.data.download import WEB_ARCHIVE, fetch, first_success
+from ptenmt.data.download import WEB_ARCHIVE, fetch
 from ptenmt.errors import DataError, DownloadError, OnDownload, did_you_mean
 from ptenmt.processes import load_tensorflow
 
@@ -24,8 +22,8 @@ import tensorflow as tf  # noqa: E402
 import tensorflow_datasets as tfds  # noqa: E402
 from tensorflow_datasets.core.download.extractor import ExtractError  # noqa: E402
 
-_PREPARED = "https://storage.googleapis.com/tfds-data/datasets"
-"""TFDS's public bucket of prepared datasets, which ``tfds.load(try_gcs=True)`` reads."""
+logger = logging.getLogger(__name__)
+
 _READ_BATCH = 1024  # pairs; one by one takes four times as long
 
 
@@ -35,12 +33,12 @@ def prepare_tfds(
     """Fetch and prepare a dataset, unless it is prepared already.
 
     It is ``name/config`` in TFDS, such as ``ted_hrlr_translate/pt_to_en`` or its reverse ``en_to_pt``.
-    ``data_dir`` None is TFDS's default. The archive comes from ``archive_url``, a mirror, from TFDS's address
-    or from the web archive, and has TFDS's checksum; before the last, TFDS's own prepared files are tried.
+    ``data_dir`` None is TFDS's default. The archive comes from ``archive_url``, a mirror; by default from
+    TFDS's address or, if that fails, from the web archive. It has TFDS's checksum.
 
     Raises:
         DataError: TFDS has no such pairs, or cannot prepare them.
-        DownloadError: No address has them.
+        DownloadError: The archive cannot be fetched.
         OutputError: They cannot be written.
     """
     builder, _ = _builder(dataset, data_dir)
@@ -53,11 +51,20 @@ def prepare_tfds(
         )
     ((url, info),) = builder.url_infos.items()
     archive = Path(builder.data_dir_root) / "downloads" / "manual" / info.filename
-    fetch_archive = partial(fetch, destination=archive, sha256=info.checksum, on_progress=on_progress)
-    sources = [partial(fetch_archive, each) for each in (archive_url, url, WEB_ARCHIVE + url) if each]
-    sources.insert(-1, partial(_fetch_prepared, builder, on_progress))
-    if first_success(sources, "data.archive_url") != archive:
-        return
+    fetch_from = partial(
+        fetch,
+        destination=archive,
+        sha256=info.checksum,
+        mirror="data.archive_url",
+        on_progress=on_progress,
+    )
+    try:
+        fetch_from(archive_url or url)
+    except DownloadError as error:
+        if archive_url:
+            raise
+        logger.warning("%s; trying the web archive", error.message)
+        fetch_from(WEB_ARCHIVE + url)
     tfds.disable_progress_bar()
     config = tfds.download.DownloadConfig(try_download_gcs=False)
     try:
@@ -68,35 +75,6 @@ def prepare_tfds(
             f"cannot prepare {dataset} in {builder.data_dir_root}: {error}",
             hint="make room or fix the permissions there, or set data.data_dir to another folder",
         ) from error
-
-
-def _fetch_prepared(builder: Any, on_progress: OnDownload | None) -> Path:
-    """Download the files that TFDS has prepared, all or none; returns their folder, errors as of ``fetch``.
-
-    The number, the length and the checksums of the examples must be as the files say.
-    """
-    url, prepared = f"{_PREPARED}/{builder.info.full_name}", Path(builder.data_path)
-    folder = Path(builder.data_dir_root) / "downloads" / "prepared" / builder.info.full_name
-
-    def receive(name: str) -> Path:
-        return fetch(f"{url}/{name}", folder / name, sha256=None, on_progress=on_progress)
-
-    try:
-        facts = json.loads(receive("dataset_info.json").read_bytes())
-        for split in facts["splits"]:
-            shards, name = split["shardLengths"], f"{builder.name}-{split['name']}.tfrecord"
-            files = [receive(f"{name}-{i:05}-of-{len(shards):05}") for i in range(len(shards))]
-            records = tf.data.TFRecordDataset(list(map(str, files))).as_numpy_iterator()
-            found, expected = list(map(len, records)), sum(map(int, shards))
-            if (len(found), sum(found)) != (expected, int(split["numBytes"])):
-                raise ValueError(f"{split['name']} has {len(found):,} examples, expected {expected:,}")
-    except (ValueError, LookupError, TypeError, tf.errors.OpError) as error:
-        shutil.rmtree(folder)
-        raise DownloadError(f"the prepared files at {url} are damaged: {error}") from error
-    with output_errors(f"write {prepared}"):
-        prepared.parent.mkdir(parents=True, exist_ok=True)
-        folder.rename(prepared)
-    return prepared
 
 
 def read_tfds(dataset: str, data_dir: str | None, split: str) -> Iterator[tuple[str, str]]:

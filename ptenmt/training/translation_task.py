@@ -11,7 +11,6 @@ import keras
 import tensorflow as tf
 
 from ptenmt.config import Config, DecodingConfig
-from ptenmt.config.schema import require
 from ptenmt.data.batches import (
     EncodedPairs,
     TrainingPairs,
@@ -162,12 +161,6 @@ class TranslationTask(Task):
         cls, config: Config, known: Path | None, cache: CorpusCache, on_download: OnDownload | None
     ) -> "TranslationTask":
         """Read the sentence pairs; load the tokenizers from the folder ``known``, or train them."""
-        # Not a matter of the config alone: earlier versions trained such runs, which are still loaded.
-        require(
-            not config.tokenizer.sampling or config.tokenizer.algorithm == "unigram",
-            f"tokenizer.sampling={config.tokenizer.sampling} does not go with tokenizer.algorithm=bpe: "
-            "use unigram, the default",
-        )
         options = fetch_sources(config, on_download)
         for suspicion in suspicions(config.data):
             logger.warning("%s", suspicion)
@@ -201,9 +194,9 @@ class TranslationTask(Task):
         """The training pairs as ids, and the event that describes the corpus."""
         train, config = self._corpus.train, self._config
         texts = BidirectionalPairs(train, config.data) if config.training.bidirectional else train
-        longest, sampling = config.model.max_positions, config.tokenizer.sampling
+        longest = config.model.max_positions
         pairs, num_truncated = encode_training_pairs(
-            self.tokenizers, texts, config.data, longest, sampling, self._cache
+            self.tokenizers, texts, config.data, longest, self._cache
         )
         ready = CorpusReady(
             train=len(train),

@@ -9,10 +9,11 @@ import pytest
 from http_server import BODY, HALF, OTHER, Site, closed_port, names, sha256
 
 from ptenmt.data import download
-from ptenmt.data.download import fetch, first_success, unpack_zip
+from ptenmt.data.download import unpack_zip
 from ptenmt.errors import DownloadError, DownloadProgress, OutputError
 
 pytestmark = pytest.mark.usefixtures("hasty")
+fetch = partial(download.fetch, mirror="data.mirror")
 
 
 def stop_halfway(site: Site, target: Path) -> None:
@@ -83,36 +84,6 @@ def test_a_later_call_resumes_a_file_of_known_checksum(site: Site, target: Path)
     assert names(target.parent) == ["file.bin"]
 
 
-def test_without_a_checksum_each_attempt_starts_over(site: Site, target: Path) -> None:
-    site.break_after = [HALF]
-    fetch(site.url("file.bin"), target, sha256=None)
-    assert target.read_bytes() == BODY
-    assert ["Range" in request for request in site.requests] == [False, False]
-
-
-@pytest.mark.parametrize("header", [("ETag", '"one"'), ("Last-Modified", "Sun, 22 Nov 2026 17:00:00 GMT")])
-def test_without_a_checksum_the_server_confirms_that_the_file_is_the_same(
-    site: Site, target: Path, header: tuple[str, str]
-) -> None:
-    site.headers, site.break_after = dict([header]), [HALF]
-    fetch(site.url("file.bin"), target, sha256=None)
-    assert target.read_bytes() == BODY
-    assert [request.get("If-Range") for request in site.requests] == [None, header[1]]
-    assert ["Range" in request for request in site.requests] == [False, True]
-    assert names(target.parent) == ["file.bin"]
-
-
-def test_another_version_is_fetched_from_its_start(site: Site, target: Path) -> None:
-    site.headers = {"ETag": '"one"'}
-    site.break_after = [HALF] + [0] * download._ATTEMPTS
-    with pytest.raises(DownloadError):
-        fetch(site.url("file.bin"), target, sha256=None)
-    site.headers, site.body, site.break_after = {"ETag": '"two"'}, OTHER, []
-    fetch(site.url("file.bin"), target, sha256=None)
-    assert target.read_bytes() == OTHER
-    assert site.requests[-1]["If-Range"] == '"one"'
-
-
 @pytest.mark.parametrize(
     ("has_ranges", "body", "asked"),
     [(False, BODY, [True]), (True, OTHER, [True, False]), (True, OTHER[:1000], [True, False])],
@@ -171,30 +142,13 @@ def test_a_silent_server_is_left(site: Site, target: Path, monkeypatch: pytest.M
         fetch(site.url("file.bin"), target, sha256=None)
 
 
-def test_a_server_that_does_not_answer_is_left_at_once(
-    site: Site, target: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(download, "_TIMEOUT", (0.2, 0.2))
-    site.seconds_until_answer = 0.5
-    with pytest.raises(DownloadError, match="timed out"):
-        fetch(site.url("file.bin"), target, sha256=None)
-    assert len(site.requests) == 1
-
-
-def test_the_first_address_that_works_is_taken(
-    site: Site, target: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    dead, good = f"http://127.0.0.1:{closed_port()}/file.bin", site.url("file.bin")
-    sources = [partial(fetch, url, target, sha256=sha256(BODY)) for url in (dead, good, dead)]
-    assert first_success(sources, "data.mirror") == target
-    (message,) = caplog.messages
-    assert message.startswith(f"cannot download file.bin from {dead}: ")
-    target.unlink()
+def test_a_mirror_and_the_place_for_the_file_are_named(target: Path) -> None:
+    url = f"http://127.0.0.1:{closed_port()}/file.bin"
     with pytest.raises(DownloadError) as caught:
-        first_success([sources[0], sources[2]], "data.mirror")
-    assert caught.value.message == "no address works: " + "; ".join([f"{dead}: Connection refused"] * 2)
-    assert "set data.mirror to a mirror" in caught.value.hint
-    assert str(target) in caught.value.hint
+        fetch(url, target, sha256=None)
+    assert caught.value.message == f"cannot download file.bin from {url}: Connection refused"
+    for part in (f"set data.mirror to a mirror, such as {download.WEB_ARCHIVE}{url}", str(target)):
+        assert part in caught.value.hint
 
 
 @pytest.mark.parametrize("url", ["ftp://127.0.0.1/x", "not an address"])

@@ -74,19 +74,6 @@ def test_a_wrong_archive_is_not_kept(host: Site, cache: Path, body: bytes) -> No
     assert published_tokenizer(host.url(f"{NAME}.zip"), None) == cache / NAME
 
 
-@pytest.mark.parametrize("first", ["dead", "a page", "another archive"])
-def test_another_address_has_it_too(
-    host: Site, cache: Path, first: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    url = f"http://127.0.0.1:{closed_port()}/{NAME}.zip" if first == "dead" else host.url(f"{NAME}.zip")
-    body = b"<html>Log in to the hotel</html>" if first == "a page" else zipped("readme.txt")
-    with serve(Site(body=zipped(*FILES))) as other:
-        host.body = body
-        monkeypatch.setattr(download, "WEB_ARCHIVE", other.url(""))
-        assert published_tokenizer(url, None) == cache / NAME
-        assert len(other.requests) == 1
-
-
 @pytest.mark.parametrize("below", ["", "nested"])
 def test_takes_the_users_folder(host: Site, tmp_path: Path, below: str) -> None:
     for name in FILES:

@@ -43,8 +43,7 @@ def ted_archive() -> bytes:
 @pytest.fixture
 def no_other_address(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing but the given mirror and the address that TFDS knows answers."""
-    for name in ("WEB_ARCHIVE", "_PREPARED"):
-        monkeypatch.setattr(tfds_source, name, f"http://127.0.0.1:{closed_port()}/")
+    monkeypatch.setattr(tfds_source, "WEB_ARCHIVE", f"http://127.0.0.1:{closed_port()}/")
 
 
 @pytest.fixture
@@ -124,50 +123,7 @@ def test_the_web_archive_has_what_the_first_host_has_not(
     assert len(list(read_tfds(PT_EN, str(tmp_path), "train"))) == len(PAIRS["train"])
     assert len(copy.requests) == 1
     assert ("Range" in copy.requests[0]) == (how == "breaks off")
-    assert [message.endswith("; trying another address") for message in caplog.messages] == [True, True]
-
-
-def prepared_files(site: Site, folder: Path) -> dict[str, bytes]:
-    """The files that TFDS makes of the archive, by path on a server, as its bucket has them."""
-    prepare_tfds(PT_EN, str(folder), site.url(ARCHIVE))
-    paths = (path for path in folder.glob("ted_hrlr_translate/*/*/*") if path.is_file())
-    return {f"/{path.relative_to(folder).as_posix()}": path.read_bytes() for path in paths}
-
-
-def test_takes_the_files_that_tfds_has_prepared(
-    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with serve(Site(files=prepared_files(site, tmp_path / "bucket"))) as bucket:
-        register(monkeypatch, f"http://127.0.0.1:{closed_port()}/{ARCHIVE}", site.body)
-        monkeypatch.setattr(tfds_source, "_PREPARED", bucket.url("").rstrip("/"))
-        prepare_tfds(EN_PT, str(tmp_path / "here"), None)
-    for split in ("train", "validation", "test"):
-        here, there = (list(read_tfds(PT_EN, str(tmp_path / name), split)) for name in ("here", "bucket"))
-        assert here == there != []
-    assert not list((tmp_path / "here/downloads").glob("**/*.tfrecord*"))
-
-
-@pytest.mark.parametrize("damage", ["a page", "a record less", "a changed byte", "not there"])
-def test_damaged_prepared_files_are_not_taken(
-    site: Site, tmp_path: Path, damage: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    files = prepared_files(site, tmp_path / "bucket")
-    train, info = (next(name for name in files if part in name) for part in ("-train.", "dataset_info"))
-    if damage == "a page":
-        files[info] = b"<html>"
-    elif damage == "a record less":
-        files[train] = files[next(name for name in files if "-test." in name)]
-    elif damage == "a changed byte":
-        files[train] = files[train][:-6] + b"?" + files[train][-5:]
-    else:
-        del files[train]
-    with serve(Site(files=files)) as bucket:
-        register(monkeypatch, f"http://127.0.0.1:{closed_port()}/{ARCHIVE}", site.body)
-        monkeypatch.setattr(tfds_source, "_PREPARED", bucket.url("").rstrip("/"))
-        with pytest.raises(DownloadError, match=bucket.url("")):
-            prepare_tfds(PT_EN, str(tmp_path / "here"), None)
-        assert not (tmp_path / "here/ted_hrlr_translate").exists()
-        prepare_tfds(PT_EN, str(tmp_path / "here"), site.url(ARCHIVE))
+    assert [message.endswith("; trying the web archive") for message in caplog.messages] == [True]
 
 
 def test_without_network_names_the_file_to_put_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ from copy_task import copy_config, write_pairs
 from saved_states import assert_same, tensors
 
 from ptenmt.config import (
+    AugmentConfig,
     BatchConfig,
     CheckpointConfig,
     Config,
@@ -64,10 +65,8 @@ def everything(pairs: Path) -> Config:
     """All that a training can carry from step to step, switched on; about 400 steps and 100 saves."""
     config = copy_config(
         pairs,
-        data=DataConfig(source="files", path=str(pairs), validation_pairs=12, test_pairs=1),
-        tokenizer=TokenizerConfig(
-            kind="sentencepiece", algorithm="unigram", vocabulary_size=40, shared=True, sampling=0.2
-        ),
+        data=DataConfig(path=str(pairs), validation_pairs=12, test_pairs=1, augment=AugmentConfig(typos=0.5)),
+        tokenizer=TokenizerConfig(kind="sentencepiece", vocabulary_size=40, shared=True),
         batch=BatchConfig(tokens=96, accumulate=2),
         training=TrainingConfig(
             epochs=40, warmup_steps=40, label_smoothing=0.1, deterministic=True, log_every_steps=3
