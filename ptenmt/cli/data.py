@@ -96,10 +96,10 @@ def data_tables(reports: Sequence[FilterReport]) -> list[Table]:
     examples = [
         Table(
             title=f"{name}: examples",
-            rows=[row for pair in removed.examples for row in zip(("source", "target"), pair, strict=True)],
+            rows=[row for pair in pairs for row in zip(("source", "target"), pair, strict=True)],
         )
-        for name, removed in FilterReport.total(reports).removed.items()
-        if removed.count
+        for name, pairs in FilterReport.total(reports).examples.items()
+        if pairs
     ]
     return [files_table(reports), *([filters_table(reports)] if examples else []), *examples]
 
@@ -118,10 +118,10 @@ def files_table(reports: Sequence[FilterReport]) -> Table:
 def filters_table(reports: Sequence[FilterReport]) -> Table:
     """How many pairs each filter removed from each training file."""
     rows = [
-        (name, report.name, f"{removed.count:,}", f"{removed.count / report.num_read:.2%}")
-        for name in FilterReport.total(reports).removed
+        (name, report.name, f"{count:,}", f"{count / report.num_read:.2%}")
+        for name in FilterReport.total(reports).num_removed
         for report in reports
-        if (removed := report.removed.get(name)) and removed.count
+        if (count := report.num_removed.get(name, 0))
     ]
     header = ("filter", "file", "pairs", "share")
     return Table(title="Removed by filter", header=header, rows=rows, numbers={2, 3})

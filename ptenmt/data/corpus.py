@@ -101,7 +101,7 @@ def load_corpus(data: DataConfig, seed: int) -> Corpus:
         _require_pairs(split, pairs)
     return Corpus(
         train=TextPairs(entry.folder, entry.facts["sizes"], entry.facts["fingerprint"]),
-        reports=[FilterReport.from_json(values) for values in entry.facts["reports"]],
+        reports=[FilterReport(**values) for values in entry.facts["reports"]],
         **splits,
     )
 

@@ -13,7 +13,6 @@ from functools import partial
 from hashlib import blake2b
 from html.entities import html5
 from itertools import compress
-from typing import Any
 
 import numpy as np
 
@@ -34,30 +33,9 @@ _ALL_BUT_SIGNS_AND_DIGITS = bytes(
 )
 _OTHER_SIGNS = re.compile(r"[^\w\x00-\x7f]+")
 _INVISIBLE = re.compile("[\u00ad\u200b\ufeff]")
-_WORD = re.compile(r"\w+")
-_UNSPACED = re.compile(
-    "[\u2e80-\u2fdf\u3005-\u3007\u3031-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
-    "\U00020000-\U0003ffff]|[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]{1,4}"
-)
-"""About a word of a script without spaces: a Han or kana character, four Thai, Lao, Burmese or Khmer ones."""
+_LONG = r"[^\W\u0e00-\u109f\u1780-\u17ff\u2e80-\uffff]{%d,}"
+"""A word; scripts without spaces have none."""
 _ENTITY = re.compile(r"&(#?\w{2,8});|& ?(#\w{2,6}|quot|amp|lt|gt|apos|nbsp) ?;")
-
-
-@dataclass
-class Removed:
-    """Pairs that a filter removed: their number, and some of them."""
-
-    count: int = 0
-    examples: list[SentencePair] = field(default_factory=list)
-    """The first of them."""
-
-    def __post_init__(self) -> None:
-        self.examples = [(source, target) for source, target in self.examples]  # JSON has lists
-
-    def add(self, pairs: Iterable[SentencePair], count: int) -> None:
-        """Add ``count`` pairs, of which only ``pairs`` are at hand."""
-        self.count += count
-        self.examples = [*self.examples, *pairs][:NUM_EXAMPLES]
 
 
 @dataclass
@@ -69,24 +47,35 @@ class FilterReport:
     num_drawn: int = 0
     """Pairs drawn for validation or test."""
     num_left: int = 0
-    removed: dict[str, Removed] = field(default_factory=dict)
-    """By filter, in the order of application."""
+    num_removed: dict[str, int] = field(default_factory=dict)
+    """Pairs that each filter removed, in the order of application."""
+    examples: dict[str, list[SentencePair]] = field(default_factory=dict)
+    """The first of them."""
 
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "FilterReport":
-        """Return a report that was written with ``asdict``."""
-        removed = {name: Removed(**counted) for name, counted in values["removed"].items()}
-        return cls(**{**values, "removed": removed})
+    def __post_init__(self) -> None:
+        for name, pairs in self.examples.items():
+            self.examples[name] = [(source, target) for source, target in pairs]  # JSON has lists
 
     def apply(self, chunk: Chunk, filters: Mapping[str, Filter]) -> Chunk:
         """Return the pairs of a chunk that all filters keep."""
         for name, keep in filters.items():
             stays = keep(chunk) if chunk else ()
             gone = [pair for pair, stay in zip(chunk, stays, strict=True) if not stay]
-            self.removed.setdefault(name, Removed()).add(gone, len(gone))
-            if gone:
-                chunk = list(compress(chunk, stays))
+            self._count(name, len(gone), gone)
+            chunk = list(compress(chunk, stays))
         return chunk
+
+    def _count(self, name: str, count: int, pairs: Iterable[SentencePair]) -> None:
+        self.num_removed[name] = self.num_removed.get(name, 0) + count
+        self.examples[name] = [*self.examples.get(name, ()), *pairs][:NUM_EXAMPLES]
+
+    def add(self, other: "FilterReport") -> None:
+        """Add the report of other pairs."""
+        self.num_read += other.num_read
+        self.num_drawn += other.num_drawn
+        self.num_left += other.num_left
+        for name, count in other.num_removed.items():
+            self._count(name, count, other.examples[name])
 
     @classmethod
     def total(cls, reports: Iterable["FilterReport"]) -> "FilterReport":
@@ -95,22 +84,6 @@ class FilterReport:
         for report in reports:
             total.add(report)
         return total
-
-    @property
-    def num_removed(self) -> dict[str, int]:
-        """Number of pairs that each filter removed, in the order of application."""
-        return {name: removed.count for name, removed in self.removed.items()}
-
-    def add(self, other: "FilterReport") -> None:
-        """Add the report of other pairs of the file."""
-        self.num_read += other.num_read
-        self.num_drawn += other.num_drawn
-        self.num_left += other.num_left
-        for name, removed in other.removed.items():
-            self.removed.setdefault(name, Removed()).add(removed.examples, removed.count)
-
-
-# The filters
 
 
 def complete(chunk: Chunk) -> Sequence[bool]:
@@ -167,7 +140,7 @@ def overlap_filter(given: Iterable[SentencePair], drawn: Iterable[SentencePair] 
 
 
 def _is_distinctive(text: str) -> bool:
-    num_words = len(_WORD.findall(_spaced(text)))
+    num_words = len(re.findall(r"\w+", text))
     return num_words >= _MIN_OVERLAP_WORDS or len(bare_text(text)) >= _MIN_OVERLAP_BYTES
 
 
@@ -192,26 +165,16 @@ def _each_side(test: Callable[[str], bool], chunk: Chunk) -> Sequence[bool]:
 
 
 def _has_few_words(limit: int, text: str) -> bool:
-    return _spaced(text).count(" ") < limit
+    return text.count(" ") < limit
 
 
 def _have_similar_lengths(limit: float, source: str, target: str) -> bool:
-    words = tuple(_spaced(text).count(" ") + 1 for text in (source, target))
-    sizes = len(source.encode()), len(target.encode())
-    return any(max(lengths) / min(lengths) <= limit for lengths in (words, (len(source), len(target)), sizes))
+    lengths = ((text.count(" ") + 1, len(text), len(text.encode())) for text in (source, target))
+    return any(max(sizes) / min(sizes) <= limit for sizes in zip(*lengths, strict=True))
 
 
 def _has_short_words(limit: int, text: str) -> bool:
-    if len(text) <= limit or max(map(len, text.split(" "))) <= limit:
-        return True
-    return max(map(len, _WORD.findall(_spaced(text))), default=0) <= limit
-
-
-def _spaced(text: str) -> str:
-    """Separate the words of scripts without spaces, roughly, by spaces."""
-    if text.isascii() or not _UNSPACED.search(text):
-        return text
-    return " ".join(_UNSPACED.sub(r" \g<0> ", text).split())
+    return len(text) <= limit or re.search(_LONG % (limit + 1), text) is None
 
 
 def _has_letters(share: float, text: str) -> bool:
@@ -254,9 +217,6 @@ class Duplicates:
         if self._is_near:
             return b"\t".join(map(bare_text, (source, target)))
         return f"{len(source)}\t{source}\t{target}".encode()
-
-
-# Text
 
 
 def unescape(text: str) -> str:

@@ -287,11 +287,11 @@ def test_each_file_has_a_report_that_the_cache_keeps(tmp_path: Path) -> None:
             ("first.tsv.x", 3, 1),
             ("second", 3, 1),
         ]
-        assert {name: each.examples for name, each in two.removed.items() if each.count} == {
+        assert {name: pairs for name, pairs in two.examples.items() if pairs} == {
             "over 2 words": [("e e e", "E")],
             "duplicates": [("c", "C")],
         }
-        assert one.removed["over 2 words"].examples == [("a b", "A & B")]
+        assert one.examples["over 2 words"] == [("a b", "A & B")]
         assert (corpus.removed["over 2 words"], corpus.removed["empty"]) == (2, 1)
 
 
