@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Siz
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from importlib import metadata
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
@@ -25,6 +25,8 @@ from ptenmt.processes import parallel_map
 
 HeldOutSplit = Literal["validation", "test"]
 _Split = Literal["train"] | HeldOutSplit
+_ChunkWork = Callable[[NumberedChunk], tuple[int, Chunk, FilterReport]]
+"""What can be done to each chunk alone, in another process."""
 
 _HELD_OUT: tuple[HeldOutSplit, ...] = ("validation", "test")
 _SPLITS: tuple[_Split, ...] = ("train", *_HELD_OUT)
@@ -32,7 +34,6 @@ _SPLITS: tuple[_Split, ...] = ("train", *_HELD_OUT)
 _ELSEWHERE = {option.name for option in fields(DataConfig) if option.metadata.get("resumable")}
 _ELSEWHERE |= {"stages", "augment"}
 _OVERLAP = "also in validation or test"
-_SPARE_CANDIDATES = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,14 +92,8 @@ def load_corpus(data: DataConfig, seed: int) -> Corpus:
         OutputError: The cache cannot be written.
     """
     sources = Sources.of(data)
-    given = {split: sources.given_pairs(split) for split in _HELD_OUT}
-    cache = corpus_cache(data.cache_dir)
-    entry = cache.entry(
-        "text", sources.key(seed), lambda folder: _write_training_pairs(folder, sources, seed)
-    )
-    splits = {split: _directed(data, pairs or _drawn_pairs(entry, split)) for split, pairs in given.items()}
-    for split, pairs in splits.items():
-        _require_pairs(split, pairs)
+    splits = {split: _held_out_pairs(sources, seed, split) for split in _HELD_OUT}
+    entry = _training_pairs(sources, seed)
     return Corpus(
         train=TextPairs(entry.folder, entry.facts["sizes"], entry.facts["fingerprint"]),
         reports=[FilterReport(**values) for values in entry.facts["reports"]],
@@ -107,45 +102,42 @@ def load_corpus(data: DataConfig, seed: int) -> Corpus:
 
 
 def load_split(data: DataConfig, seed: int, split: HeldOutSplit) -> list[SentencePair]:
-    """Load the validation or test pairs of ``load_corpus`` alone, and write nothing to the cache.
+    """Load the validation or test pairs of ``load_corpus`` alone; errors as there.
 
-    The training pairs are read only if this split is drawn from them and is not in the cache. Raises
-    DataError if a file cannot be read, or there is no pair in the split.
+    The training pairs are read only if this split is drawn from them and is not in the cache.
     """
     if split not in _HELD_OUT:
         raise DataError(f"there is no split {split!r}", f"splits to score: {', '.join(_HELD_OUT)}")
-    sources = Sources.of(data)
+    return _held_out_pairs(Sources.of(data), seed, split)
+
+
+def _held_out_pairs(sources: "Sources", seed: int, split: HeldOutSplit) -> list[SentencePair]:
     pairs = sources.given_pairs(split)
     if pairs is None:
-        if entry := corpus_cache(data.cache_dir).find("text", sources.key(seed)):
-            pairs = _drawn_pairs(entry, split)
-        else:
-            pairs = split_off(sources.complete_chunks, sources.sizes, seed)[split]
+        drawn = _training_pairs(sources, seed).facts["held_out"][split]
+        pairs = [(source, target) for source, target in drawn]  # JSON has lists
     _require_pairs(split, pairs)
-    return _directed(data, pairs)
+    return _directed(sources.data, pairs)
 
 
-def _drawn_pairs(entry: Entry, split: HeldOutSplit) -> list[SentencePair]:
-    return [(source, target) for source, target in entry.facts["held_out"].get(split, [])]
+def _training_pairs(sources: "Sources", seed: int) -> Entry:
+    """Prepare the training pairs and the splits drawn from them, unless they are in the cache."""
+    cache = corpus_cache(sources.data.cache_dir)
+    return cache.entry("text", sources.key(seed), lambda folder: _write_training_pairs(folder, sources, seed))
 
 
-@dataclass(frozen=True)
-class _ChunkWork:
-    """What can be done to each chunk alone, in another process: text preparation and filters."""
+def _prepared_chunk(data: DataConfig, numbered: NumberedChunk) -> tuple[int, Chunk, FilterReport]:
+    """Prepare the text of a chunk, and remove pairs without text on a side."""
+    number, chunk = numbered
+    report = FilterReport("", num_read=len(chunk))
+    if data.filters.unescape_html:
+        chunk = [(filters.unescape(source), filters.unescape(target)) for source, target in chunk]
+    return number, report.apply(list(_prepared(data, chunk)), {"empty": complete}), report
 
-    data: DataConfig | None
-    """How to prepare the text; None if it is prepared."""
-    filters: Mapping[str, Filter]
 
-    def __call__(self, numbered: NumberedChunk) -> tuple[int, Chunk, FilterReport]:
-        number, chunk = numbered
-        report = FilterReport("")
-        if self.data is not None:
-            report.num_read = len(chunk)
-            if self.data.filters.unescape_html:
-                chunk = [(filters.unescape(source), filters.unescape(target)) for source, target in chunk]
-            chunk = list(_prepared(self.data, chunk))
-        return number, report.apply(chunk, self.filters), report
+def _filtered_chunk(chosen: Mapping[str, Filter], numbered: NumberedChunk) -> tuple[int, Chunk, FilterReport]:
+    report = FilterReport("")
+    return numbered[0], report.apply(numbered[1], chosen), report
 
 
 def _write_training_pairs(folder: Path, sources: "Sources", seed: int) -> dict[str, Any]:
@@ -157,21 +149,16 @@ def _write_training_pairs(folder: Path, sources: "Sources", seed: int) -> dict[s
             reports[number].add(report)
             yield number, chunk
 
-    given = sources.own_held_out()
-    per_chunk = {_OVERLAP: filters.overlap_filter(given)} if given or data.hold_out else {}
-    per_chunk |= filters.pair_filters(data)
-    drawn: dict[str, list[SentencePair]] = {}
+    given, per_chunk = sources.own_held_out(), filters.pair_filters(data)
     with TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as spool:
-        if sources.sizes:
-            # The held-out pairs are known when all are read; text is prepared once, during that reading.
-            prepared = done(_ChunkWork(data, {"empty": complete}), sources.training_chunks())
-            stored = write_texts(Path(spool), prepared, len(reports))
-            drawn = split_off(stored.chunks, sources.sizes, seed)
-            held_out = list(chain.from_iterable(drawn.values()))
-            per_chunk[_OVERLAP] = filters.overlap_filter(given, held_out)
-            filtered = done(_ChunkWork(None, per_chunk), _without_drawn(stored, held_out, reports))
-        else:
-            filtered = done(_ChunkWork(data, {"empty": complete, **per_chunk}), sources.training_chunks())
+        # The held-out pairs are known when all are read; text is prepared once, during that reading.
+        prepared = done(partial(_prepared_chunk, data), sources.training_chunks())
+        stored = write_texts(Path(spool), prepared, len(reports))
+        drawn = split_off(stored, sources.sizes, seed)
+        held_out = list(chain.from_iterable(drawn.values()))
+        if given or data.hold_out:
+            per_chunk = {_OVERLAP: filters.overlap_filter(given, held_out), **per_chunk}
+        filtered = done(partial(_filtered_chunk, per_chunk), _without_drawn(stored, held_out, reports))
         unseen = filters.duplicate_filters(data)
         left = ((number, reports[number].apply(chunk, unseen)) for number, chunk in filtered)
         kept = left if data.limit is None else _limited(left, data.limit, len(reports), Path(spool))
@@ -331,16 +318,13 @@ class Sources:
             for chunk in in_chunks(source.read()):
                 yield number, chunk
 
-    def complete_chunks(self) -> Iterator[Chunk]:
-        """Yield the prepared training pairs with text on both sides."""
-        work = _ChunkWork(self.data, {"empty": complete})
-        for _, (_, chunk, _) in parallel_map(work, self.training_chunks()):
-            yield chunk
-
     def given_pairs(self, split: HeldOutSplit) -> list[SentencePair] | None:
         """Read a split of its own, or all training pairs; None if it is drawn from the training pairs."""
         if not self.splits[split]:
-            return None if self.data.hold_out else list(chain.from_iterable(self.complete_chunks()))
+            if self.data.hold_out:
+                return None
+            work = partial(_prepared_chunk, self.data)
+            return [pair for _, (_, chunk, _) in parallel_map(work, self.training_chunks()) for pair in chunk]
         is_published = not getattr(self.data, split)
         pairs = []
         for source in self.splits[split]:
@@ -388,49 +372,31 @@ def _require_pairs(split: str, pairs: Sized, removed: Mapping[str, int] | None =
     raise DataError(f"no {split} pair is left (removed: {counts})", hint=hint)
 
 
-def split_off(
-    read: Callable[[], Iterable[Chunk]], sizes: Mapping[str, int], seed: int
-) -> dict[str, list[SentencePair]]:
+def split_off(pairs: TextPairs, sizes: Mapping[str, int], seed: int) -> dict[str, list[SentencePair]]:
     """Draw pairs for validation or test; returned by split, they are still among all pairs.
 
     Pairs are ranked by a hash of seed and text, so that neither their order nor other pairs change a pair's
     rank. A pair is drawn once, however often it occurs, and no two splits share a side of a pair, compared
-    without case, punctuation and spaces. ``read`` reads all pairs, without empty ones; it is called once, or
-    a few times if many share a side. Of each split the wanted number is drawn,
-    but at least 1 and at most a tenth of the different pairs.
+    without case, punctuation and spaces. Of each split the wanted number is drawn, but at least 1 and at most
+    a tenth of the different pairs.
     """
-    num_candidates = 2 * sum(sizes.values()) + _SPARE_CANDIDATES
-    while sizes:
-        ranked, num_different = _first_ranked(read(), seed, num_candidates, 10 * max(sizes.values()))
-        are_all = len(ranked) < num_candidates
-        drawn = {}
-        wanted = {split: max(1, min(size, num_different // 10)) for split, size in sizes.items()}
-        for split, count in wanted.items():
-            drawn[split] = ranked[:count]
-            taken = [{bare_text(pair[side]) for pair in drawn[split]} for side in (0, 1)]
-            ranked = [pair for pair in ranked if all(bare_text(pair[at]) not in taken[at] for at in (0, 1))]
-        if are_all or all(len(drawn[split]) == count for split, count in wanted.items()):
-            return drawn
-        num_candidates *= 4
-    return {}
+    if not sizes:
+        return {}
+    ranks = [ranks for _, ranks in parallel_map(partial(_ranks, seed), pairs.chunks())]
+    _, last = np.unique(np.concatenate([np.empty(0, np.uint64), *ranks])[::-1], return_index=True)
+    ranked = iter([len(pairs) - 1 - row for row in last.tolist()])  # the last occurrence of each
+    drawn: dict[str, list[SentencePair]] = {}
+    taken: tuple[set[bytes], set[bytes]] = (set(), set())
+    for split, size in sizes.items():
+        candidates = (pair for pair in map(pairs.__getitem__, ranked) if not _is_taken(pair, taken))
+        drawn[split] = list(islice(candidates, max(1, min(size, len(last) // 10))))
+        for side, texts in enumerate(taken):
+            texts.update(bare_text(pair[side]) for pair in drawn[split])
+    return drawn
 
 
-def _first_ranked(
-    chunks: Iterable[Chunk], seed: int, limit: int, most_counted: int
-) -> tuple[list[SentencePair], int]:
-    """Return the first different pairs by rank, and their total number, exact up to ``most_counted``."""
-    best: dict[int, SentencePair] = {}
-    different: set[int] = set()
-    highest = (1 << 64) - 1
-    for chunk, ranks in parallel_map(partial(_ranks, seed), chunks):
-        if len(different) < most_counted:
-            different.update(ranks.tolist())
-        for row in np.flatnonzero(ranks <= highest).tolist():
-            best[int(ranks[row])] = chunk[row]
-        if len(best) > 2 * limit:
-            best = {kept: best[kept] for kept in sorted(best)[:limit]}
-            highest = max(best)
-    return [best[rank] for rank in sorted(best)[:limit]], len(different)
+def _is_taken(pair: SentencePair, taken: tuple[set[bytes], set[bytes]]) -> bool:
+    return any(bare_text(text) in texts for text, texts in zip(pair, taken, strict=True))
 
 
 def _ranks(seed: int, chunk: Chunk) -> np.ndarray:

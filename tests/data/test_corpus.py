@@ -4,14 +4,13 @@ import hashlib
 import random
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ptenmt.config import CorpusFile, DataConfig, FilterConfig
-from ptenmt.data import corpus as corpus_module, tfds as tfds_source
+from ptenmt.data import tfds as tfds_source
 from ptenmt.data.corpus import (
     Corpus,
     load_corpus,
@@ -19,7 +18,7 @@ from ptenmt.data.corpus import (
     split_off,
 )
 from ptenmt.data.readers import SentencePair, demo_pairs
-from ptenmt.data.store import in_chunks
+from ptenmt.data.store import TextPairs, in_chunks, write_texts
 from ptenmt.errors import DataError
 
 SHARED_TFDS = Path(__file__).parents[3] / "shared" / "data" / "tfds"
@@ -237,9 +236,9 @@ def test_what_is_held_out_is_not_trained_on(tmp_path: Path) -> None:
 def test_too_few_pairs_for_three_splits(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no training pair is left"):
         load_corpus(one_file(tmp_path, HUNDRED[:2]), 1)
-    with pytest.raises(DataError, match="no test pair is left"):
+    with pytest.raises(DataError, match="no training pair is left"):
         load_split(one_file(tmp_path, HUNDRED[:1]), 1, "test")
-    with pytest.raises(DataError, match="no validation pair is left"):
+    with pytest.raises(DataError, match="no training pair is left"):
         load_split(one_file(tmp_path, [("", "a"), ("b", "")]), 1, "validation")
 
 
@@ -356,20 +355,22 @@ def split_off_in_memory(pairs: list[SentencePair], sizes: dict[str, int], seed: 
     return drawn
 
 
+def stored(pairs: list[SentencePair], folder: Path) -> TextPairs:
+    folder.mkdir()
+    return write_texts(folder, ((0, chunk) for chunk in in_chunks(pairs)), 1)
+
+
 @pytest.mark.parametrize("seed", range(6))
-def test_pairs_are_split_off_as_from_a_list(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(corpus_module, "_SPARE_CANDIDATES", 0)  # so that second passes are needed
+def test_pairs_are_split_off_as_from_a_list(seed: int, tmp_path: Path) -> None:
     for count, different in ((3, 2), (200, 6), (2_000, 60), (3_000, 1_000)):
         pairs = few_sentences(count, different, seed)
-        for sizes in ({"validation": 5, "test": 40}, {"test": 12}, {"validation": 3_000, "test": 1}):
-            assert split_off(partial(in_chunks, pairs), sizes, seed) == split_off_in_memory(
-                pairs, sizes, seed
-            )
-    assert split_off(list, {}, seed) == {}
+        texts = stored(pairs, tmp_path / str(count))
+        for sizes in ({"validation": 5, "test": 40}, {"test": 12}, {"validation": 3_000, "test": 1}, {}):
+            assert split_off(texts, sizes, seed) == split_off_in_memory(pairs, sizes, seed)
 
 
-def test_splits_share_no_sentence_in_another_punctuation() -> None:
+def test_splits_share_no_sentence_in_another_punctuation(tmp_path: Path) -> None:
     pairs = [(f"Frase {number}{sign}", f"{number}{sign}") for number in range(30) for sign in ("", ".", " !")]
-    drawn = split_off(partial(in_chunks, pairs), {"validation": 9, "test": 9}, seed=1)
+    drawn = split_off(stored(pairs, tmp_path / "texts"), {"validation": 9, "test": 9}, seed=1)
     numbers = [{target.rstrip(".! ") for _, target in drawn[split]} for split in ("validation", "test")]
     assert numbers[0].isdisjoint(numbers[1])
