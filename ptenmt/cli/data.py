@@ -9,11 +9,10 @@ from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.options import ConfigName, Overrides
 from ptenmt.config import DataConfig
 from ptenmt.config.loading import load_config
-from ptenmt.data.augmentation import share_with_quantities
 from ptenmt.data.corpora import fetch_corpora
 from ptenmt.data.corpus import fetch_data, fetch_sources, load_corpus
 from ptenmt.data.filters import FilterReport
-from ptenmt.data.sides import suspicions
+from ptenmt.data.languages import suspicions
 from ptenmt.errors import ConfigError
 from ptenmt.inspection.figures import Table
 
@@ -56,8 +55,6 @@ def data(
 ) -> dict[str, Any]:
     """Show what the filters remove from each training file, with examples.
 
-    With data.augment.quantities it also says which share of the pairs have quantities to draw again.
-
     The filters are options of data.filters; sentences of the validation and test pairs are removed in any
     case. The prepared pairs are cached for the training (data.cache_dir).
 
@@ -74,12 +71,8 @@ def data(
     with screen.working("reading and filtering the pairs"):
         for suspicion in suspicions(settings.data):
             screen.warn(suspicion)
-        corpus = load_corpus(settings.data, settings.seed)
-        reports = corpus.reports
+        reports = load_corpus(settings.data, settings.seed).reports
     print_tables(data_tables(reports))
-    if settings.data.augment.quantities:
-        share = share_with_quantities(corpus.train, settings.data)
-        screen.say(f"data.augment.quantities changes {share:.1%} of the pairs for which it is drawn")
     return {"files": list(map(asdict, reports))}
 
 

@@ -227,10 +227,10 @@ class DataConfig(Section, name="data"):
     """Where the sentence pairs come from, and how their text is prepared and filtered."""
 
     source: Literal["tfds", "files", "demo", "imported"] = "tfds"
-    """``tfds``: a TensorFlow Datasets corpus; ``files``: your own; ``demo``: the bundled one; ``imported``:
-    unknown, those of an imported model. With ``path`` or ``train`` it is ``files``."""
+    """``tfds``: TED talks, by TensorFlow Datasets; ``files``: your own; ``demo``: the bundled one;
+    ``imported``: unknown, those of an imported model. With ``path`` or ``train`` it is ``files``."""
     dataset: str = "ted_hrlr_translate/pt_to_en"
-    """The TFDS name (source ``tfds``); its sister pairs and reverse directions work too."""
+    """The TFDS name of TED's pairs (source ``tfds``); its sister pairs and reverse directions work too."""
     data_dir: str | None = _storage()
     """The TFDS folder; by default TFDS's own, ``~/tensorflow_datasets``."""
     archive_url: str | None = _resumable(None)

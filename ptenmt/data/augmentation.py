@@ -26,7 +26,6 @@ SYMBOLS = tuple("😀😂😊😉😍😘😎😢😭😡🤔🙄👍👎👏�
 QUOTATION_MARKS = ("«»", "“”", '""', "‘’", "„“", "()", "[]", "**")
 """Pairs of marks, in which ``symbols`` encloses both sides or an aligned part of them."""
 
-_MEASURED_PAIRS = 2_000
 _INSERTED_SHARE = 0.2
 _ENCLOSING_SHARE = 0.3
 _QUOTED_SHARE = 0.7
@@ -223,13 +222,6 @@ class NoisyTexts(Sequence[SentencePair]):
         random = Random(row)
         names = draw_noises(self.data.augment, random)
         return noisy_pair(names, self.pairs[row], random, self.data)
-
-
-def share_with_quantities(pairs: Sequence[SentencePair], data: DataConfig) -> float:
-    """The share of pairs that ``quantities`` changes if it is drawn, measured on evenly spaced ones."""
-    rows = range(0, len(pairs), max(1, len(pairs) // _MEASURED_PAIRS))
-    changed = [noisy_pair(["quantities"], pairs[row], Random(row), data) != pairs[row] for row in rows]
-    return sum(changed) / max(1, len(changed))
 
 
 def tokenizer_symbols(data: DataConfig) -> list[str]:

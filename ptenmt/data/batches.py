@@ -103,12 +103,9 @@ def learn_tokenizers(
 
     key = {
         "pairs": train.fingerprint,
-        "options": [config.kind, config.vocabulary_size, config.shared, config.algorithm],
-        "characters": [config.split_digits, config.character_coverage, config.characters],
-        "words": [config.punctuation, config.order],
+        "options": asdict(config),
         "symbols": symbols,
         "augment": asdict(data.augment) if data.augment.is_used else None,
-        "training_sentences": config.training_sentences,
         "version": metadata.version("sentencepiece"),
     }
     return load_tokenizers(cache.entry("tokenizer", key, build).folder / "tokenizer")

@@ -1,4 +1,4 @@
-"""Sentence pairs from TensorFlow Datasets (TFDS), fetched with our own resumable downloader.
+"""The sentence pairs of TED in TensorFlow Datasets (TFDS), fetched with our own resumable downloader.
 
 TFDS reads an archive from ``<data_dir>/downloads/manual`` if it has the name in its checksums registry: the
 archive is put there, and TFDS never uses the network. This module imports TensorFlow.
@@ -24,6 +24,7 @@ from tensorflow_datasets.core.download.extractor import ExtractError  # noqa: E4
 
 logger = logging.getLogger(__name__)
 
+_NAME = "ted_hrlr_translate"
 _READ_BATCH = 1024  # pairs; one by one takes four times as long
 
 
@@ -32,7 +33,7 @@ def prepare_tfds(
 ) -> None:
     """Fetch and prepare a dataset, unless it is prepared already.
 
-    It is ``name/config`` in TFDS, such as ``ted_hrlr_translate/pt_to_en`` or its reverse ``en_to_pt``.
+    It is one of TED's, such as ``ted_hrlr_translate/pt_to_en``, or its reverse ``en_to_pt``.
     ``data_dir`` None is TFDS's default. The archive comes from ``archive_url``, a mirror; by default from
     TFDS's address or, if that fails, from the web archive. It has TFDS's checksum.
 
@@ -44,11 +45,6 @@ def prepare_tfds(
     builder, _ = _builder(dataset, data_dir)
     if builder.data_path.exists():
         return
-    if len(builder.url_infos or {}) != 1:
-        raise DataError(
-            f"ptenmt cannot fetch {dataset}: it is not made of one archive",
-            hint=f"prepare it with TFDS itself: tfds build {dataset} --data_dir {builder.data_dir_root}",
-        )
     ((url, info),) = builder.url_infos.items()
     archive = Path(builder.data_dir_root) / "downloads" / "manual" / info.filename
     fetch_from = partial(
@@ -117,24 +113,13 @@ def _prepared_builder(dataset: str, data_dir: str | None) -> tuple[Any, bool]:
 
 def _builder(dataset: str, data_dir: str | None) -> tuple[Any, bool]:
     """The TFDS builder of the pairs, and whether their sides have to be swapped."""
-    name, _, config = dataset.partition("/")
-    names = tfds.list_builders(with_community_datasets=False)
-    if name not in names:
-        raise _unknown(dataset, [f"{known}/{config}" if config else known for known in names])
-    configs = tfds.builder_cls(name).builder_configs or {"": None}
-    directions = {"_to_".join(known.split("_to_")[::-1]): known for known in configs}
-    directions |= {known: known for known in configs}
-    if config not in directions:
-        raise _unknown(dataset, [f"{name}/{known}" for known in directions])
-    swapped = config not in configs
-    builder = tfds.builder(name, config=directions[config] or None, data_dir=data_dir)
-    if not isinstance(builder.info.features, tfds.features.Translation):
-        raise DataError(f"{dataset} has no sentence pairs", hint="choose a translation dataset of TFDS")
-    return builder, swapped
-
-
-def _unknown(dataset: str, known: list[str]) -> DataError:
-    return DataError(
-        f"TensorFlow Datasets has no {dataset}{did_you_mean(dataset, known)}",
-        hint="data.dataset is name/config, such as ted_hrlr_translate/pt_to_en",
-    )
+    configs = {f"{_NAME}/{config}": config for config in tfds.builder_cls(_NAME).builder_configs}
+    swapped = {f"{_NAME}/{'_to_'.join(config.split('_to_')[::-1])}": config for config in configs.values()}
+    if dataset not in configs | swapped:
+        raise DataError(
+            f"ptenmt has no {dataset} of TensorFlow Datasets{did_you_mean(dataset, [*configs, *swapped])}",
+            hint="data.dataset is one of TED's pairs, such as ted_hrlr_translate/pt_to_en; write those of other "
+            "data sets into a .tsv file, for data.path",
+        )
+    config = configs.get(dataset) or swapped[dataset]
+    return tfds.builder(_NAME, config=config, data_dir=data_dir), dataset not in configs

@@ -21,9 +21,9 @@ from ptenmt.data.batches import (
     sorted_batches,
 )
 from ptenmt.data.corpus import Corpus, fetch_sources, load_corpus
+from ptenmt.data.languages import suspicions
 from ptenmt.data.mixing import BidirectionalPairs, Mixture
 from ptenmt.data.readers import SentencePair
-from ptenmt.data.sides import suspicions
 from ptenmt.data.store import CorpusCache, fingerprint
 from ptenmt.data.text import TextPreparation
 from ptenmt.errors import OnDownload, OutputError

@@ -6,9 +6,8 @@ import pytest
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from ptenmt.config import DataConfig
-from ptenmt.data.languages import LanguageCheck, language_name, seems_foreign
+from ptenmt.data.languages import LanguageCheck, language_name, seems_foreign, suspicions
 from ptenmt.data.readers import demo_pairs
-from ptenmt.data.sides import suspicions
 
 
 @pytest.fixture(scope="module")
