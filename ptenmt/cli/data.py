@@ -12,7 +12,6 @@ from ptenmt.config.loading import load_config
 from ptenmt.data.corpora import fetch_corpora
 from ptenmt.data.corpus import fetch_data, fetch_sources, load_corpus
 from ptenmt.data.filters import FilterReport
-from ptenmt.data.languages import suspicions
 from ptenmt.errors import ConfigError
 from ptenmt.inspection.figures import Table
 
@@ -69,8 +68,6 @@ def data(
         )
     _fetch(screen, settings.data)
     with screen.working("reading and filtering the pairs"):
-        for suspicion in suspicions(settings.data):
-            screen.warn(suspicion)
         reports = load_corpus(settings.data, settings.seed).reports
     print_tables(data_tables(reports))
     return {"files": list(map(asdict, reports))}

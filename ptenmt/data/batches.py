@@ -247,17 +247,12 @@ class BatchPlan:
             widths = division.widths
             numbers = random.permutation(len(sizes))
         # The batch that needs the most memory comes first: if it does not fit, the training fails at once.
-        largest = np.argmax(_memory_need(sizes, widths))
+        largest = np.argmax(memory_need(sizes, widths))
         return np.concatenate([[largest], numbers[numbers != largest]])
 
 
-def memory_need(batch: Batch) -> int:
-    """Return a number that grows with the memory that training on a batch needs."""
-    source, target = batch
-    return int(_memory_need(len(source), max(source.shape[1], target.shape[1])))
-
-
-def _memory_need(sentences: Any, width: Any) -> Any:
+def memory_need(sentences: Any, width: Any) -> Any:
+    """Return a number that grows with the memory that training on a batch of this size needs."""
     return sentences * width * (width + _LENGTH_OF_EQUAL_SHARES)
 
 

@@ -366,7 +366,7 @@ def _require_pairs(split: str, pairs: Sized, removed: Mapping[str, int] | None =
     if not reasons:
         raise DataError(f"no {split} pair is left", hint="give more pairs")
     counts = ", ".join(f"{count:,} {name}" for name, count in reasons.items())
-    hint = "loosen data.filters, or give more pairs"
+    hint = "loosen data.filters, or give more pairs; are data.source_language and target_language right?"
     if _OVERLAP in reasons:
         hint = "give pairs without sentences of the validation or test pairs, or set data.hold_out to false"
     raise DataError(f"no {split} pair is left (removed: {counts})", hint=hint)

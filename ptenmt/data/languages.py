@@ -1,17 +1,13 @@
-"""Languages: their names and codes, which one a text is in (py3langid), whether files are as declared."""
+"""Languages: their names and codes, and which one a text is in (by py3langid)."""
 
 import json
 import math
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ptenmt.config import CorpusFile, DataConfig
-from ptenmt.data.readers import SentencePair, read_pairs
 from ptenmt.errors import DataError
 
 LIKELY_LANGUAGES = ("en", "es", "fr", "de", "it", "pt", "nl", "ru", "zh")
@@ -32,10 +28,6 @@ _MIN_EVIDENCE = 12.0
 
 With these limits none of 16,000 Spanish, Galician and Catalan sentences of TED and Tatoeba is found to be in
 another language, and where Portuguese is expected 84 to 98% of the Spanish, Italian and French ones are."""
-_NUM_PAIRS = 500
-_MIN_SHARE = 0.3
-"""Of sentences that are surely in another language; of short ones, nothing is sure."""
-_HEADERS = {"source", "target", "src", "tgt", "trg", "sentence", "translation", "score"}
 
 
 def language_name(code: str) -> str:
@@ -138,47 +130,3 @@ def language_check(
 ) -> LanguageCheck:
     """One for each process: it takes 0.5 s to load."""
     return LanguageCheck(expected, others)
-
-
-def suspicions(data: DataConfig) -> Iterator[str]:
-    """Describe what seems wrong with the first pairs of each training file; raises DataError as reading does.
-
-    That are sides in other languages than declared, and header lines. Public corpora and data sets, whose
-    languages are known, are not read.
-    """
-    files = [CorpusFile(path=data.path)] if data.path else data.train
-    for file in files:
-        if file.corpus is None:
-            pairs = list(islice(read_pairs(file), _NUM_PAIRS))
-            yield from (f"{file.label}: {message}" for message in _suspicions(data, pairs))
-
-
-def _suspicions(data: DataConfig, pairs: Sequence[SentencePair]) -> Iterator[str]:
-    declared = data.source_language, data.target_language
-    names = tuple(map(language_name, declared))
-    if {side.casefold() for side in pairs[0]} <= {*_HEADERS, *declared, *map(str.casefold, names)}:
-        yield f"the first line looks like a header, {' and '.join(pairs[0])}: remove it"
-    found = [_other_language([pair[side] for pair in pairs], declared, side) for side in (0, 1)]
-    if found == [*declared[::-1]]:
-        yield (
-            f"the columns look swapped, {names[1]} before {names[0]}: swap them, or the languages "
-            "data.source_language and data.target_language"
-        )
-        return
-    for side, option in enumerate(("source_language", "target_language")):
-        if (code := found[side]) is not None:
-            yield (
-                f"many sentences of column {side + 1} are {language_name(code)}, not {names[side]}: "
-                f"if most are, set data.{option}={code}"
-            )
-
-
-def _other_language(texts: Sequence[str], declared: tuple[str, str], side: int) -> str | None:
-    """The language of a side if it seems to be another than declared; None also if that is not known."""
-    try:
-        languages = language_check(declared).foreign(texts, declared[side])
-    except DataError:
-        return None
-    counts = Counter(filter(None, languages))
-    code, count = next(iter(counts.most_common(1)), (None, 0))
-    return code if count >= _MIN_SHARE * len(texts) else None

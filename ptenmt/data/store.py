@@ -13,7 +13,6 @@ import os
 import re
 import shutil
 import time
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -205,7 +204,6 @@ Build = Callable[[Path], dict[str, Any]]
 _ENTRY_NAME = re.compile(r"(text|tokenizer|tokens)-[0-9a-f]{32}")
 _INDEX = "entry.json"
 _UNUSED_DAYS = 30
-_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -231,7 +229,7 @@ class CorpusCache:
         folder = self.folder / _name(kind, key)
         try:
             index = json.loads((folder / _INDEX).read_text(encoding="utf-8"))
-            if any(_state(folder / name) != state for name, state in index["files"].items()):
+            if any((folder / name).stat().st_size != size for name, size in index["files"].items()):
                 return None
             entry = Entry(folder, dict(index["facts"]))
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -282,7 +280,10 @@ def _written(folder: Path, build: Build) -> dict[str, Any]:
     with folder_written_whole(folder) as new:
         facts = build(new)
         files = sorted(file for file in new.rglob("*") if file.is_file())
-        index = {"facts": facts, "files": {file.relative_to(new).as_posix(): _state(file) for file in files}}
+        index = {
+            "facts": facts,
+            "files": {file.relative_to(new).as_posix(): file.stat().st_size for file in files},
+        }
         (new / _INDEX).write_text(json.dumps(index, ensure_ascii=False), encoding="utf-8")
     return facts
 
@@ -300,12 +301,3 @@ def _code() -> str:
 
 def _name(kind: Kind, key: Any) -> str:
     return f"{kind}-{json_checksum([key, _code()])[:32]}"
-
-
-def _state(file: Path) -> list[int]:
-    """A file's size and checksum."""
-    checksum = 0
-    with file.open("rb") as stream:
-        while chunk := stream.read(_CHUNK):
-            checksum = zlib.crc32(chunk, checksum)
-        return [stream.tell(), checksum]

@@ -1,6 +1,5 @@
 """The translation task: sentence pairs, the Transformer, and its validation."""
 
-import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -21,7 +20,6 @@ from ptenmt.data.batches import (
     sorted_batches,
 )
 from ptenmt.data.corpus import Corpus, fetch_sources, load_corpus
-from ptenmt.data.languages import suspicions
 from ptenmt.data.mixing import BidirectionalPairs, Mixture
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.store import CorpusCache, fingerprint
@@ -38,7 +36,6 @@ from ptenmt.training.task import HeldOutLoss, Task
 from ptenmt.translation import Translator
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 
-logger = logging.getLogger(__name__)
 NUM_SHOWN_PAIRS = 3
 NUM_SAMPLES = 2
 PAIRS_PER_ROUND = 256
@@ -162,8 +159,6 @@ class TranslationTask(Task):
     ) -> "TranslationTask":
         """Read the sentence pairs; load the tokenizers from the folder ``known``, or train them."""
         options = fetch_sources(config, on_download)
-        for suspicion in suspicions(config.data):
-            logger.warning("%s", suspicion)
         corpus = load_corpus(config.data, config.seed)
         if known is None:
             tokenizers = learn_tokenizers(options, corpus.train, config.data, cache)
