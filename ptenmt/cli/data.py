@@ -98,11 +98,11 @@ def files_table(reports: Sequence[FilterReport]) -> Table:
     """How many pairs were read from each training file, and how many are trained on."""
     rows = []
     for report in [*reports, FilterReport.total(reports)] if len(reports) > 1 else reports:
-        counts = (report.num_read, report.num_drawn, sum(report.num_removed.values()), report.num_left)
-        share = f"{report.num_left / max(report.num_read - report.num_drawn, 1):.1%}"
+        counts = (report.num_read, sum(report.num_removed.values()), report.num_left)
+        share = f"{report.num_left / max(report.num_read, 1):.1%}"
         rows.append((report.name, *(f"{count:,}" for count in counts), share))
-    header = ("file", "pairs", "held out", "removed", "left", "share left")
-    return Table(title="Training files", header=header, rows=rows, numbers={1, 2, 3, 4, 5})
+    header = ("file", "pairs", "removed", "left", "share left")
+    return Table(title="Training files", header=header, rows=rows, numbers={1, 2, 3, 4})
 
 
 def filters_table(reports: Sequence[FilterReport]) -> Table:

@@ -33,7 +33,7 @@ _SPLITS: tuple[_Split, ...] = ("train", *_HELD_OUT)
 # Options that the training pairs do not depend on, or only through the files that they name.
 _ELSEWHERE = {option.name for option in fields(DataConfig) if option.metadata.get("resumable")}
 _ELSEWHERE |= {"stages", "augment"}
-_OVERLAP = "also in validation or test"
+_OVERLAP = "in validation or test"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,7 +158,8 @@ def _write_training_pairs(folder: Path, sources: "Sources", seed: int) -> dict[s
         held_out = list(chain.from_iterable(drawn.values()))
         if given or data.hold_out:
             per_chunk = {_OVERLAP: filters.overlap_filter(given, held_out), **per_chunk}
-        filtered = done(partial(_filtered_chunk, per_chunk), _without_drawn(stored, held_out, reports))
+        numbered = ((number, chunk) for number in range(len(files)) for chunk in stored.chunks(number))
+        filtered = done(partial(_filtered_chunk, per_chunk), numbered)
         unseen = filters.duplicate_filters(data)
         left = ((number, reports[number].apply(chunk, unseen)) for number, chunk in filtered)
         kept = left if data.limit is None else _limited(left, data.limit, len(reports), Path(spool))
@@ -173,23 +174,6 @@ def _write_training_pairs(folder: Path, sources: "Sources", seed: int) -> dict[s
         "reports": [asdict(report) for report in reports],
         "held_out": drawn,
     }
-
-
-def _without_drawn(
-    stored: TextPairs, drawn: Iterable[SentencePair], reports: Sequence[FilterReport]
-) -> Iterator[NumberedChunk]:
-    """Yield the stored pairs without the first occurrence of each drawn pair, which the reports count."""
-    undrawn = set(drawn)
-    for number, report in enumerate(reports):
-        for chunk in stored.chunks(number):
-            left = []
-            for pair in chunk:
-                if pair in undrawn:
-                    undrawn.remove(pair)
-                else:
-                    left.append(pair)
-            report.num_drawn += len(chunk) - len(left)
-            yield number, left
 
 
 def _directed(data: DataConfig, pairs: list[SentencePair], tag: str | None = None) -> list[SentencePair]:
@@ -362,14 +346,12 @@ def _prepared(data: DataConfig, pairs: Iterable[SentencePair]) -> Iterator[Sente
 def _require_pairs(split: str, pairs: Sized, removed: Mapping[str, int] | None = None) -> None:
     if len(pairs):
         return
-    reasons = {name: count for name, count in (removed or {}).items() if count}
-    if not reasons:
-        raise DataError(f"no {split} pair is left", hint="give more pairs")
-    counts = ", ".join(f"{count:,} {name}" for name, count in reasons.items())
-    hint = "loosen data.filters, or give more pairs; are data.source_language and target_language right?"
-    if _OVERLAP in reasons:
-        hint = "give pairs without sentences of the validation or test pairs, or set data.hold_out to false"
-    raise DataError(f"no {split} pair is left (removed: {counts})", hint=hint)
+    counts = ", ".join(f"{count:,} {name}" for name, count in (removed or {}).items() if count)
+    raise DataError(
+        f"no {split} pair is left" + (f" (removed: {counts})" if counts else ""),
+        hint="give more pairs, without sentences of the validation or test pairs, or loosen data.filters; to "
+        "overfit a few on purpose, set data.hold_out to false",
+    )
 
 
 def split_off(pairs: TextPairs, sizes: Mapping[str, int], seed: int) -> dict[str, list[SentencePair]]:

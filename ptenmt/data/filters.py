@@ -44,8 +44,6 @@ class FilterReport:
 
     name: str
     num_read: int = 0
-    num_drawn: int = 0
-    """Pairs drawn for validation or test."""
     num_left: int = 0
     num_removed: dict[str, int] = field(default_factory=dict)
     """Pairs that each filter removed, in the order of application."""
@@ -72,7 +70,6 @@ class FilterReport:
     def add(self, other: "FilterReport") -> None:
         """Add the report of other pairs."""
         self.num_read += other.num_read
-        self.num_drawn += other.num_drawn
         self.num_left += other.num_left
         for name, count in other.num_removed.items():
             self._count(name, count, other.examples[name])

@@ -118,8 +118,8 @@ def _builder(dataset: str, data_dir: str | None) -> tuple[Any, bool]:
     if dataset not in configs | swapped:
         raise DataError(
             f"ptenmt has no {dataset} of TensorFlow Datasets{did_you_mean(dataset, [*configs, *swapped])}",
-            hint="data.dataset is one of TED's pairs, such as ted_hrlr_translate/pt_to_en; other data sets are "
-            "read as .tsv files, by data.path",
+            hint="data.dataset is one of TED's pairs, such as ted_hrlr_translate/pt_to_en; other data sets "
+            "are read as .tsv files, by data.path",
         )
     config = configs.get(dataset) or swapped[dataset]
     return tfds.builder(_NAME, config=config, data_dir=data_dir), dataset not in configs
