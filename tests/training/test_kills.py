@@ -69,7 +69,7 @@ def everything(pairs: Path) -> Config:
         tokenizer=TokenizerConfig(kind="sentencepiece", vocabulary_size=40, shared=True),
         batch=BatchConfig(tokens=96, accumulate=2),
         training=TrainingConfig(
-            epochs=40, warmup_steps=40, label_smoothing=0.1, deterministic=True, log_every_steps=3
+            epochs=80, warmup_steps=40, label_smoothing=0.1, deterministic=True, log_every_steps=3
         ),
         optimizer=OptimizerConfig(kind="adamw", clip_norm=1.0, ema=0.9),
         validation=ValidationConfig(every_epochs=7, every_steps=25, metric="chrf", patience=1000),
