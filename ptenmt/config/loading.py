@@ -22,6 +22,7 @@ _REMOVED = {
     "data.filters.same_numbers",
     "data.filters.same_urls",
     "data.filters.balanced_brackets",
+    "data.limit",
     "data.short_windows",
     "tokenizer.sampling",
     "tokenizer.sha256",

@@ -230,7 +230,8 @@ class DataConfig(Section, name="data"):
     """``tfds``: TED talks, by TensorFlow Datasets; ``files``: your own; ``demo``: the bundled one;
     ``imported``: unknown, those of an imported model. With ``path`` or ``train`` it is ``files``."""
     dataset: str = "ted_hrlr_translate/pt_to_en"
-    """The TFDS name of TED's pairs (source ``tfds``); its sister pairs and reverse directions work too."""
+    """The TFDS name of TED's pairs (source ``tfds``); its sister pairs work too; for the other
+    direction set ``reverse``."""
     data_dir: str | None = _storage()
     """The TFDS folder; by default TFDS's own, ``~/tensorflow_datasets``."""
     archive_url: str | None = _resumable(None)
@@ -252,8 +253,6 @@ class DataConfig(Section, name="data"):
     hold_out: bool = True
     """Split validation and test pairs without files of their own off the training pairs (source ``files``).
     If false, train, validate and test on the same pairs, to overfit a few on purpose."""
-    limit: int | None = _option(None, least=1)
-    """Train on this many pairs only, evenly spaced over what the filters leave: files keep their share."""
     source_language: str = "pt"
     """ISO 639-1 code of the source language, such as ``pt``, or a name."""
     target_language: str = "en"

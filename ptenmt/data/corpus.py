@@ -82,7 +82,7 @@ def fetch_data(data: DataConfig, on_progress: OnDownload | None = None) -> None:
 def load_corpus(data: DataConfig, seed: int) -> Corpus:
     """Load all sentence pairs of a run; the training pairs are read only if they are not in the cache.
 
-    Text is prepared on all splits; filters, ``limit`` and tags apply to training pairs only.
+    Text is prepared on all splits; filters and tags apply to training pairs only.
     Validation and test pairs that have no files of their own are split off the training pairs before any
     filter but the one for empty sentences; ``seed`` decides which. Training pairs that share a sentence with
     validation or test are removed (see ``overlap_filter``), unless ``data.hold_out`` is false.
@@ -162,8 +162,7 @@ def _write_training_pairs(folder: Path, sources: "Sources", seed: int) -> dict[s
         filtered = done(partial(_filtered_chunk, per_chunk), numbered)
         unseen = filters.duplicate_filters(data)
         left = ((number, reports[number].apply(chunk, unseen)) for number, chunk in filtered)
-        kept = left if data.limit is None else _limited(left, data.limit, len(reports), Path(spool))
-        final = ((number, _directed(data, chunk, files[number].tag)) for number, chunk in kept)
+        final = ((number, _directed(data, chunk, files[number].tag)) for number, chunk in left)
         train = write_texts(folder, final, len(reports))
     for report, size in zip(reports, train.sizes, strict=True):
         report.num_left = size
@@ -184,32 +183,6 @@ def _directed(data: DataConfig, pairs: list[SentencePair], tag: str | None = Non
     if data.reverse:
         pairs = [(target, source) for source, target in pairs]
     return [(f"{tag} {source}", target) for source, target in pairs] if tag else pairs
-
-
-def _limited(
-    chunks: Iterable[NumberedChunk], limit: int, num_files: int, folder: Path
-) -> Iterator[NumberedChunk]:
-    """Yield this many of the pairs, evenly spaced over all files; they are stored in a folder meanwhile.
-
-    How many pairs the filters leave is known when all are read.
-    """
-    every = folder / "every"
-    every.mkdir()
-    stored, first = write_texts(every, chunks, num_files), 0
-    for number in range(len(stored.sizes)):
-        for chunk in stored.chunks(number):
-            yield number, list(_evenly_spaced(chunk, limit, len(stored), first))
-            first += len(chunk)
-
-
-def _evenly_spaced(
-    pairs: Iterable[SentencePair], limit: int, total: int, first: int = 0
-) -> Iterator[SentencePair]:
-    """Yield the pairs that ``limit`` keeps; they are the rows from ``first`` on of ``total``."""
-    share = min(limit, total)
-    for row, pair in enumerate(pairs, start=first):
-        if row * share // total < (row + 1) * share // total:
-            yield pair
 
 
 @dataclass(frozen=True)
@@ -334,7 +307,11 @@ def raw_training_pairs(data: DataConfig) -> Iterator[SentencePair]:
 
 def _limited_pairs(read: Callable[[], Iterable[SentencePair]], limit: int) -> Iterator[SentencePair]:
     """Read this many pairs, evenly spaced; they are counted first."""
-    return _evenly_spaced(read(), limit, sum(1 for _ in read()))
+    total = sum(1 for _ in read())
+    share = min(limit, total)
+    for row, pair in enumerate(read()):
+        if row * share // total < (row + 1) * share // total:
+            yield pair
 
 
 def _prepared(data: DataConfig, pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:

@@ -33,7 +33,7 @@ def prepare_tfds(
 ) -> None:
     """Fetch and prepare a dataset, unless it is prepared already.
 
-    It is one of TED's, such as ``ted_hrlr_translate/pt_to_en``, or its reverse ``en_to_pt``.
+    It is one of TED's, such as ``ted_hrlr_translate/pt_to_en``.
     ``data_dir`` None is TFDS's default. The archive comes from ``archive_url``, a mirror; by default from
     TFDS's address or, if that fails, from the web archive. It has TFDS's checksum.
 
@@ -42,7 +42,7 @@ def prepare_tfds(
         DownloadError: The archive cannot be fetched.
         OutputError: They cannot be written.
     """
-    builder, _ = _builder(dataset, data_dir)
+    builder = _builder(dataset, data_dir)
     if builder.data_path.exists():
         return
     ((url, info),) = builder.url_infos.items()
@@ -76,18 +76,17 @@ def prepare_tfds(
 def read_tfds(dataset: str, data_dir: str | None, split: str) -> Iterator[tuple[str, str]]:
     """Read sentence pairs of a prepared dataset, in the order of its files.
 
-    A reverse direction has its sides swapped. ``split`` may be a TFDS slice such as ``train[:10%]``. Raises
-    DataError if TFDS has no such pairs or split, or they are not prepared.
+    ``split`` may be a TFDS slice such as ``train[:10%]``. Raises DataError if TFDS has no such pairs or
+    split, or they are not prepared.
     """
-    builder, swapped = _prepared_builder(dataset, data_dir)
+    builder = _prepared_builder(dataset, data_dir)
     # TFDS would cache small datasets in memory, and warn that a limit leaves the cache half filled.
     config = tfds.ReadConfig(try_autocache=False)
     try:
         data = builder.as_dataset(split=split, as_supervised=True, read_config=config)
         for sources, targets in data.batch(_READ_BATCH).as_numpy_iterator():
             for source, target in zip(sources, targets, strict=True):
-                pair = source.decode(), target.decode()
-                yield pair[::-1] if swapped else pair
+                yield source.decode(), target.decode()
     except (ValueError, tf.errors.OpError) as error:
         raise DataError(
             f"cannot read {split} of {dataset} in {builder.data_dir_root}: {error}",
@@ -97,29 +96,26 @@ def read_tfds(dataset: str, data_dir: str | None, split: str) -> Iterator[tuple[
 
 def tfds_files(dataset: str, data_dir: str | None) -> list[Path]:
     """The files of a prepared dataset; DataError if TFDS has no such pairs, or they are not prepared."""
-    builder, _ = _prepared_builder(dataset, data_dir)
-    return sorted(path for path in Path(builder.data_path).iterdir() if path.is_file())
+    folder = Path(_prepared_builder(dataset, data_dir).data_path)
+    return sorted(path for path in folder.iterdir() if path.is_file())
 
 
-def _prepared_builder(dataset: str, data_dir: str | None) -> tuple[Any, bool]:
-    builder, swapped = _builder(dataset, data_dir)
+def _prepared_builder(dataset: str, data_dir: str | None) -> Any:
+    builder = _builder(dataset, data_dir)
     if builder.data_path.exists():
-        return builder, swapped
+        return builder
     raise DataError(
         f"{dataset} is not prepared in {builder.data_dir_root}",
         hint="fetch it first with the config you use: ptenmt download --config base.yaml",
     )
 
 
-def _builder(dataset: str, data_dir: str | None) -> tuple[Any, bool]:
-    """The TFDS builder of the pairs, and whether their sides have to be swapped."""
-    configs = {f"{_NAME}/{config}": config for config in tfds.builder_cls(_NAME).builder_configs}
-    swapped = {f"{_NAME}/{'_to_'.join(config.split('_to_')[::-1])}": config for config in configs.values()}
-    if dataset not in configs | swapped:
+def _builder(dataset: str, data_dir: str | None) -> Any:
+    known = [f"{_NAME}/{config}" for config in tfds.builder_cls(_NAME).builder_configs]
+    if dataset not in known:
         raise DataError(
-            f"ptenmt has no {dataset} of TensorFlow Datasets{did_you_mean(dataset, [*configs, *swapped])}",
-            hint="data.dataset is one of TED's pairs, such as ted_hrlr_translate/pt_to_en; other data sets "
-            "are read as .tsv files, by data.path",
+            f"ptenmt has no {dataset} of TensorFlow Datasets{did_you_mean(dataset, known)}",
+            hint="data.dataset is one of TED's pairs, such as ted_hrlr_translate/pt_to_en; for the other "
+            "direction set data.reverse; other data sets are read as .tsv files, by data.path",
         )
-    config = configs.get(dataset) or swapped[dataset]
-    return tfds.builder(_NAME, config=config, data_dir=data_dir), dataset not in configs
+    return tfds.builder(dataset, data_dir=data_dir)

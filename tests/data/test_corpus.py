@@ -140,19 +140,6 @@ def test_filters_leave_validation_and_test_alone(tmp_path: Path) -> None:
     assert corpus.validation == corpus.test == [("a b", "a b")] * 2
 
 
-def test_limit_gives_every_file_its_share_of_what_filters_leave(tmp_path: Path) -> None:
-    first = own_file(tmp_path / "first.tsv", [("x x", "x"), ("a", "A"), ("b", "B")], weight=2)
-    second = own_file(tmp_path / "second.tsv", [("a", "A"), ("c", "C"), ("d", "D")], weight=3)
-    filters = FilterConfig(max_words=1, deduplicate="exact")
-    data = replace(three_files(tmp_path, []), train=first + second, filters=filters)
-    a, b, c, d = ("a", "A"), ("b", "B"), ("c", "C"), ("d", "D")
-    assert list(load_corpus(data, 1).train) == [a, b, c, d]
-    assert load_corpus(data, 1).train.sizes == (2, 2)
-    assert list(load_corpus(replace(data, limit=2), 1).train) == [b, d]
-    assert load_corpus(replace(data, limit=2), 1).train.sizes == (1, 1)
-    assert list(load_corpus(replace(data, limit=9), 1).train) == [a, b, c, d]
-
-
 def test_a_held_out_pair_without_text_on_a_side_is_an_error(tmp_path: Path) -> None:
     held = own_file(tmp_path / "held.tsv", [("um", "one"), ("dois", " ")])
     data = three_files(tmp_path, [("a", "A")], validation=held)
@@ -178,9 +165,7 @@ def test_splits_follow_from_seed_and_pairs_alone(tmp_path: Path) -> None:
     splits = held_out(load_corpus(data, 1))
     assert held_out(load_corpus(data, 2)) != splits
     assert (
-        held_out(
-            load_corpus(replace(data, limit=2, filters=FilterConfig(max_words=2, deduplicate="exact")), 1)
-        )
+        held_out(load_corpus(replace(data, filters=FilterConfig(max_words=2, deduplicate="exact")), 1))
         == splits
     )
     shuffled = [("", "empty"), *reversed(HUNDRED), *HUNDRED[:50]]
@@ -278,7 +263,7 @@ def test_each_file_has_a_report_that_the_cache_keeps(tmp_path: Path) -> None:
     first = own_file(tmp_path / "first.tsv.x.tsv", [("a b", "A &amp; B"), ("c", "C"), (" ", "D")])
     second = own_file(tmp_path / "second.tsv", [("c", "C"), ("e e e", "E"), ("f", "F")])
     filters = FilterConfig(max_words=2, deduplicate="exact", unescape_html=True)
-    data = replace(three_files(tmp_path, []), train=first + second, filters=filters, limit=2)
+    data = replace(three_files(tmp_path, []), train=first + second, filters=filters)
     for _ in range(2):
         corpus = load_corpus(data, 1)
         one, two = corpus.reports

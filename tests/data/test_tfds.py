@@ -18,7 +18,6 @@ from ptenmt.errors import DataError, DownloadError, DownloadProgress
 pytestmark = pytest.mark.usefixtures("hasty", "no_other_address")
 
 PT_EN = "ted_hrlr_translate/pt_to_en"
-EN_PT = "ted_hrlr_translate/en_to_pt"
 ARCHIVE = "qi18naacl-dataset.tar.gz"
 PAIRS = {
     "train": [("olá mundo .", "hello world ."), ("é « verdade » .", "it 's true ."), ("três", "three")],
@@ -83,12 +82,9 @@ def test_fetches_prepares_and_reads(
         "validation": PAIRS["dev"],
         "test": sorted(PAIRS["test"]),
     }
-    swapped = [(en, pt) for pt, en in splits["train"]]
-    assert list(read_tfds(EN_PT, str(tmp_path), "train")) == swapped
 
     (tmp_path / "downloads/manual" / ARCHIVE).unlink()  # a prepared dataset needs it no more
     prepare_tfds(PT_EN, str(tmp_path), None)
-    prepare_tfds(EN_PT, str(tmp_path), None)
     assert len(site.requests) == 1
 
 
@@ -99,10 +95,10 @@ def test_a_mirror_gives_the_archive_and_tfds_its_checksum(
     mirror = site.url("mirror/any-name.tgz")
     good, site.body = site.body, b"something else"
     with pytest.raises(DownloadError, match=hashlib.sha256(good).hexdigest()):
-        prepare_tfds(EN_PT, str(tmp_path), mirror)
+        prepare_tfds(PT_EN, str(tmp_path), mirror)
     site.body = good
-    prepare_tfds(EN_PT, str(tmp_path), mirror)
-    assert list(read_tfds(EN_PT, str(tmp_path), "validation")) == [("see you soon .", "até já .")]
+    prepare_tfds(PT_EN, str(tmp_path), mirror)
+    assert list(read_tfds(PT_EN, str(tmp_path), "validation")) == PAIRS["dev"]
 
 
 def misbehave(host: Site, how: str) -> None:
@@ -151,7 +147,6 @@ def test_the_registered_archive_is_the_published_one() -> None:
     ("name", "meant"),
     [
         ("ted_hrlr_translate/pt_en", PT_EN),
-        ("ted_hrlr_translate/en_pt", EN_PT),
         ("ted_hlr_translate/pt_to_en", PT_EN),
     ],
 )
