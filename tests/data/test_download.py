@@ -1,16 +1,19 @@
 """Fetching and unpacking: the complete file or nothing, whatever server, connection and archive do."""
 
 import gzip
+import io
 import zipfile
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
-from http_server import BODY, HALF, OTHER, Site, closed_port, names, sha256
+from http_server import BODY, HALF, OTHER, Site, closed_port, names, serve, sha256
 
 from ptenmt.data import download
-from ptenmt.data.download import unpack_zip
-from ptenmt.errors import DownloadError, DownloadProgress, OutputError
+from ptenmt.data.download import published_tokenizer, unpack_zip
+from ptenmt.errors import DownloadError, DownloadProgress, OutputError, TokenizerError
 
 pytestmark = pytest.mark.usefixtures("hasty")
 fetch = partial(download.fetch, mirror="data.mirror")
@@ -163,11 +166,14 @@ def test_a_folder_that_cannot_be_made_is_an_error(site: Site, tmp_path: Path) ->
         fetch(site.url("file.bin"), tmp_path / "file" / "below" / "file.bin", sha256=None)
 
 
-def zipped(path: Path, *entries: tuple[str | zipfile.ZipInfo, bytes]) -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+Archive = TypeVar("Archive", Path, io.BytesIO)
+
+
+def zipped(file: Archive, *entries: tuple[str, bytes]) -> Archive:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in entries:
             archive.writestr(name, content)
-    return path
+    return file
 
 
 def assert_nothing_but(archive: Path) -> None:
@@ -205,3 +211,80 @@ def test_a_damaged_archive_is_an_error(tmp_path: Path, damage: object) -> None:
     with pytest.raises(DownloadError, match=r"a\.zip is no zip archive or is damaged"):
         unpack_zip(archive, tmp_path / "a")
     assert_nothing_but(archive)
+
+
+# The published tokenizer: found, or downloaded and unpacked once
+
+FILES = ("assets/pt_vocab.txt", "assets/en_vocab.txt", "saved_model.pb")
+NAME = "ted_converter"
+
+
+def zip_bytes(*names: str) -> bytes:
+    content = io.BytesIO()
+    zipped(content, *((name, name.encode()) for name in names))
+    return content.getvalue()
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "cache" / "ptenmt"
+    monkeypatch.setattr(download.platformdirs, "user_cache_path", lambda _: folder)
+    return folder
+
+
+@pytest.fixture
+def host() -> Iterator[Site]:
+    with serve(Site(body=zip_bytes(*FILES))) as served:
+        yield served
+
+
+@pytest.mark.parametrize("prefix", ["", f"{NAME}/"])
+def test_fetches_and_unpacks_once(host: Site, cache: Path, prefix: str) -> None:
+    host.body = zip_bytes(*(prefix + name for name in FILES))
+    url = host.url(f"{NAME}.zip")
+    events: list[DownloadProgress] = []
+    folder = published_tokenizer(url, None, on_progress=events.append)
+    assert folder == cache / NAME / prefix
+    assert {p.relative_to(folder).as_posix() for p in folder.glob("**/*") if p.is_file()} == set(FILES)
+    assert events[-1].done == len(host.body)
+    assert published_tokenizer(url, None) == folder
+    assert len(host.requests) == 1
+    assert sorted(p.name for p in cache.iterdir()) == [NAME, f"{NAME}.zip"]
+
+
+def test_takes_an_archive_put_there_by_hand(cache: Path) -> None:
+    url = f"http://127.0.0.1:{closed_port()}/{NAME}.zip"
+    with pytest.raises(DownloadError) as caught:
+        published_tokenizer(url, None)
+    assert f"put the file at {cache / NAME}.zip by hand" in caught.value.hint
+    (cache / f"{NAME}.zip").write_bytes(zip_bytes(*FILES))
+    assert published_tokenizer(url, None) == cache / NAME
+
+
+@pytest.mark.parametrize(
+    "body", [b"<html>Log in to the hotel</html>", zip_bytes("readme.txt"), zip_bytes("saved_model.pb")]
+)
+def test_a_wrong_archive_is_not_kept(host: Site, cache: Path, body: bytes) -> None:
+    host.body = body
+    with pytest.raises(DownloadError, match=NAME):
+        published_tokenizer(host.url(f"{NAME}.zip"), None)
+    assert list(cache.iterdir()) == []
+    host.body = zip_bytes(*FILES)
+    assert published_tokenizer(host.url(f"{NAME}.zip"), None) == cache / NAME
+
+
+@pytest.mark.parametrize("below", ["", "nested"])
+def test_takes_the_users_folder(host: Site, tmp_path: Path, below: str) -> None:
+    for name in FILES:
+        file = tmp_path / "mine" / below / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    assert published_tokenizer(host.url("x.zip"), str(tmp_path / "mine")) == tmp_path / "mine" / below
+    assert host.requests == []
+
+
+def test_a_users_folder_without_tokenizer_is_an_error(host: Site, tmp_path: Path) -> None:
+    with pytest.raises(TokenizerError, match=r"assets/pt_vocab\.txt is missing") as caught:
+        published_tokenizer(host.url("x.zip"), str(tmp_path))
+    assert str(tmp_path) in caught.value.message
+    assert host.requests == []
