@@ -27,11 +27,8 @@ Filter = Callable[[Chunk], Sequence[bool]]
 NUM_EXAMPLES = 5
 _MIN_OVERLAP_WORDS = 4
 _MIN_OVERLAP_BYTES = 30
-_ASCII_SIGNS = bytes(code for code in range(128) if not chr(code).isalnum())
-_ALL_BUT_SIGNS_AND_DIGITS = bytes(
-    code for code in range(256) if code > 127 or chr(code).isalpha() or code == ord(" ")
-)
-_OTHER_SIGNS = re.compile(r"[^\w\x00-\x7f]+")
+_SIGNS = re.compile(r"[\W_]+")
+_ASCII_SIGNS_AND_DIGITS = re.compile(r"[\x00-\x40\x5b-\x60\x7b-\x7f]+")
 _INVISIBLE = re.compile("[\u00ad\u200b\ufeff]")
 _LONG = r"[^\W\u0e00-\u109f\u1780-\u17ff\u2e80-\uffff]{%d,}"
 """A word; scripts without spaces have none."""
@@ -175,8 +172,8 @@ def _has_short_words(limit: int, text: str) -> bool:
 
 
 def _has_letters(share: float, text: str) -> bool:
-    num_others = len(text.encode().translate(None, _ALL_BUT_SIGNS_AND_DIGITS))
-    return num_others <= (1 - share) * (len(text) - text.count(" "))
+    num_letters = len(_ASCII_SIGNS_AND_DIGITS.sub("", text))
+    return num_letters >= share * (len(text) - text.count(" "))
 
 
 def _differ(source: str, target: str) -> bool:
@@ -234,10 +231,8 @@ def _character(entity: re.Match[str]) -> str:
 
 def bare_text(text: str) -> bytes:
     """Return a text without case, punctuation and spaces; as it is if nothing is left."""
-    bare = unescape(text).casefold()
-    if not bare.isascii():
-        bare = _OTHER_SIGNS.sub("", unicodedata.normalize("NFKC", bare))
-    return bare.encode().translate(None, _ASCII_SIGNS) or text.casefold().encode()
+    bare = unicodedata.normalize("NFKC", unescape(text).casefold())
+    return (_SIGNS.sub("", bare) or text.casefold()).encode()
 
 
 def digest(text: str | bytes) -> bytes:

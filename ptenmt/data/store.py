@@ -18,7 +18,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -197,7 +197,6 @@ def _texts(side: Ragged, begin: int, end: int) -> list[str]:
     return [content[first:last].decode() for first, last in zip([0, *ends], ends, strict=False)]
 
 
-Kind = Literal["text", "tokenizer", "tokens"]
 Build = Callable[[Path], dict[str, Any]]
 """Writes an entry's files to an empty folder; returns its metadata as JSON values."""
 
@@ -224,7 +223,7 @@ class CorpusCache:
     folder: Path
     """Created with the first entry."""
 
-    def find(self, kind: Kind, key: Any) -> Entry | None:
+    def find(self, kind: str, key: Any) -> Entry | None:
         """Return the entry for ``key``, if there is an intact one."""
         folder = self.folder / _name(kind, key)
         try:
@@ -238,7 +237,7 @@ class CorpusCache:
             os.utime(folder)
         return entry
 
-    def entry(self, kind: Kind, key: Any, build: Build) -> Entry:
+    def entry(self, kind: str, key: Any, build: Build) -> Entry:
         """Return the entry for ``key``; build it if there is none, or raise OutputError.
 
         ``key`` is everything that the entry depends on, as JSON values; the program's own code is added.
@@ -299,5 +298,5 @@ def _code() -> str:
     return checksum.hexdigest()
 
 
-def _name(kind: Kind, key: Any) -> str:
+def _name(kind: str, key: Any) -> str:
     return f"{kind}-{json_checksum([key, _code()])[:32]}"
