@@ -105,10 +105,10 @@ class Screen:
 
             def show(state: DownloadProgress) -> None:
                 if state.name not in seen and not self.is_live:
-                    verb = "unpacking" if state.is_unpacking else "downloading"
-                    self.say(f"{verb} {state.name} from {state.url}")
+                    self.say(f"downloading {state.name} from {state.url}")
                 seen.add(state.name)
-                bar(state.name, state.done, state.total)
+                total = None if state.total is None else state.total // 1000
+                bar(f"{state.name}, kB", state.done // 1000, total)
 
             yield show
 

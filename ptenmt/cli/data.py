@@ -12,7 +12,6 @@ from ptenmt.data.augmentation import share_with_quantities
 from ptenmt.data.corpora import fetch_corpora
 from ptenmt.data.corpus import fetch_data, fetch_sources, load_corpus
 from ptenmt.data.filters import FilterReport
-from ptenmt.data.sides import suspicions
 from ptenmt.errors import ConfigError
 from ptenmt.inspection.figures import Table
 
@@ -43,7 +42,7 @@ def download(
         screen.say(f"tokenizer: {tokenizer.path}")
     corpora = fetch_corpora(settings.data)
     for facts in corpora:
-        screen.say(f"corpus {facts['name']}: {facts['pairs']:,} pairs, licence: {facts['licence']}")
+        screen.say(f"corpus {facts['name']}: licence: {facts['licence']}")
 
 
 def data(
@@ -72,33 +71,28 @@ def data(
     with screen.downloads() as show:
         fetch_data(settings.data, show)
     with screen.working("reading and filtering the pairs"):
-        for suspicion in suspicions(settings.data):
-            screen.warn(suspicion)
         corpus = load_corpus(settings.data, settings.seed)
-        reports = corpus.reports
-    print_tables(data_tables(reports))
+    print_tables(data_tables(corpus.reports))
     if settings.data.augment.quantities:
         share = share_with_quantities(corpus.train, settings.data)
         screen.say(f"data.augment.quantities changes {share:.1%} of the pairs for which it is drawn")
-    return {"files": list(map(asdict, reports))}
+    return {"files": list(map(asdict, corpus.reports))}
 
 
 def data_tables(reports: Sequence[FilterReport]) -> list[Table]:
-    """What is left of each training file, and of each filter an example and what it removed."""
+    """What is left of each training file, and of each filter what it removed, with examples."""
     total = FilterReport.total(reports)
     files, filters = [], []
     for report in [*reports, total] if len(reports) > 1 else reports:
-        counts = (report.num_read, report.num_drawn, sum(report.num_removed.values()), report.num_left)
-        share = f"{report.num_left / max(report.num_read - report.num_drawn, 1):.1%}"
+        counts = (report.num_read, sum(report.num_removed.values()), report.num_left)
+        share = f"{report.num_left / max(report.num_read, 1):.1%}"
         files.append((report.name, *(f"{count:,}" for count in counts), share))
-    header = ("file", "pairs", "held out", "removed", "left", "share left")
-    tables = [Table(title="Training files", header=header, rows=files, numbers=range(1, 6))]
-    for name, removed in total.removed.items():
-        if removed.count:
-            by_file = {each.name: each.removed[name].count for each in reports if name in each.removed}
-            shown = ", ".join(f"{count:,} of {file}" for file, count in by_file.items() if count)
-            filters.append((name, shown))
-            filters += [("", f"{source} → {target}") for source, target in removed.examples]
+    header = ("file", "pairs", "removed", "left", "share left")
+    tables = [Table(title="Training files", header=header, rows=files, numbers=range(1, 5))]
+    for name, pairs in total.examples.items():
+        removed = {report.name: report.num_removed.get(name, 0) for report in reports}
+        filters.append((name, ", ".join(f"{count:,} of {file}" for file, count in removed.items() if count)))
+        filters += [("", f"{source} → {target}") for source, target in pairs]
     if filters:
         tables.append(Table(title="Removed", header=("filter", "pairs, with examples"), rows=filters))
     return tables

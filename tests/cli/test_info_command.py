@@ -45,7 +45,7 @@ def test_one_run_in_full(ptenmt, beside: Path) -> None:
     assert path.is_absolute()
     assert path.read_bytes() == (beside / "pairs.tsv").read_bytes()
     assert table["data.lowercase"] == "false"
-    assert table["data.limit"] == "–"
+    assert table["data.characters"] == "–"
 
 
 def test_a_checkpoint_newer_than_the_history_determines_the_steps(ptenmt, copied_run: Path) -> None:
