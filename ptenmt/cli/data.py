@@ -91,8 +91,9 @@ def data_tables(reports: Sequence[FilterReport]) -> list[Table]:
     tables = [Table(title="Training files", header=header, rows=files, numbers=range(1, 5))]
     for name, pairs in total.examples.items():
         removed = {report.name: report.num_removed.get(name, 0) for report in reports}
-        filters.append((name, ", ".join(f"{count:,} of {file}" for file, count in removed.items() if count)))
-        filters += [("", f"{source} → {target}") for source, target in pairs]
+        if any(removed.values()):
+            removals = (f"{count:,} of {file}" for file, count in removed.items() if count)
+            filters += [(name, ", ".join(removals)), *(("", " → ".join(pair)) for pair in pairs)]
     if filters:
         tables.append(Table(title="Removed", header=("filter", "pairs, with examples"), rows=filters))
     return tables

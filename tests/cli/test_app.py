@@ -82,7 +82,7 @@ def test_version(ptenmt, option: str) -> None:
             ["translate", "--threads", "100000", "x"],
             "invalid value for '--threads': 100000 is not in the range",
         ),
-        (["distil", "--keep", "x"], "invalid value for '--keep': 'x' is not a valid float"),
+        (["distil", "--threads", "x"], "invalid value for '--threads': 'x' is not a valid int"),
         (["translate", "--output"], "option '--output' requires an argument"),
         (["train"], "missing option '--config' / '-c'"),
         (["trian"], "no such command 'trian'"),

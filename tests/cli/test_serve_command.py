@@ -193,8 +193,8 @@ def test_what_cannot_be_served_is_said(ptenmt, random_run: Path, tmp_path: Path)
     assert "cannot listen at nowhere.invalid" in ptenmt(*serve, "--host", "nowhere.invalid", code=1).stderr
     assert "cannot read" in ptenmt(*serve, "--keys", str(tmp_path / "x"), code=1).stderr
     assert (
-        "model.layers=2: only the section decoding"
-        in ptenmt(*serve, "--set", "model.layers=2", code=1).stderr
+        "model.num_layers=2: only the section decoding"
+        in ptenmt(*serve, "--set", "model.num_layers=2", code=1).stderr
     )
     assert "--add-key needs --keys FILE" in ptenmt("serve", "--add-key", "x", code=1).stderr
     sampled = ("--set", "decoding.beam_size=1", "--set", "decoding.top_k=5")
