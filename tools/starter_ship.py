@@ -2,7 +2,7 @@
 
 Copies config, record, history and tokenizer of a trained run into models/starter, its best weights in
 float16, and converts these for CTranslate2. Paths are written as below the folder that the training was
-started in; the test pairs stay the everyday sentences. The card and the confidences are left to be written.
+started in; the test pairs stay the everyday sentences. The card is left to be written.
 """
 
 import argparse
