@@ -122,7 +122,7 @@ def parse() -> argparse.Namespace:
 def serving(options: argparse.Namespace) -> Iterator[Server]:
     """Start a server, and stop it."""
     command = [sys.executable, "-m", "ptenmt", "serve", "--run", options.run, "--port", "0"]
-    command += ["--beam-size", str(options.beam_size)]
+    command += ["--set", f"decoding.beam_size={options.beam_size}"]
     command += ["--run", options.second] if options.second else []
     started = time.perf_counter()
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:

@@ -131,8 +131,8 @@ def write_task(task: Task, config: Config, options: argparse.Namespace) -> int:
     corpus = load_corpus(config.data, config.seed)
     cache = corpus_cache(config.data.cache_dir)
     tokenizers = learn_tokenizers(tokenizer_options, corpus.train, config.data, cache)
-    longest, sampling = config.model.max_positions, config.tokenizer.sampling
-    pairs, _ = encode_training_pairs(tokenizers, corpus.train, config.data, longest, sampling, cache)
+    longest = config.model.max_positions
+    pairs, _ = encode_training_pairs(tokenizers, corpus.train, config.data, longest, cache)
     plan = BatchPlan(pairs, config.batch, config.seed)
     batches = list(plan.batches(0))
     counts = [[count_labels(target) for _, target in batches]]

@@ -90,8 +90,6 @@ class DownloadProgress:
     """Bytes so far, including those of an earlier attempt."""
     total: int | None
     """Bytes of the whole file; None if the server does not report it."""
-    is_unpacking: bool = False
-    """Whether a download is being read; then characters of text are counted."""
 
 
 OnDownload = Callable[[DownloadProgress], None]

@@ -20,8 +20,6 @@ class Site:
     """What the server serves, and how badly; a test changes it between requests."""
 
     body: bytes = b""
-    files: dict[str, bytes] = field(default_factory=dict)
-    """By path, instead of ``body``; if there are any, other paths are answered by 404."""
     ranges: bool = True
     headers: dict[str, str] = field(default_factory=dict)
     break_after: list[int] = field(default_factory=list)
@@ -29,7 +27,6 @@ class Site:
     statuses: list[int] = field(default_factory=list)
     """Statuses of the next answers, before a normal one."""
     seconds_a_chunk: float = 0.0
-    seconds_until_answer: float = 0.0
     requests: list[dict[str, str]] = field(default_factory=list)
     """The headers of every request so far."""
     port: int = 0
@@ -49,12 +46,6 @@ class _Handler(BaseHTTPRequestHandler):
         site = self.site
         site.requests.append(dict(self.headers))
         self.close_connection = True
-        if site.files:
-            site.body = site.files.get(self.path, b"")
-            if not site.body:
-                self._head(404, 0)
-                return
-        time.sleep(site.seconds_until_answer)
         if site.statuses:
             self._head(site.statuses.pop(0), 0)
             return
@@ -68,8 +59,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _start(self) -> int:
         """The first byte asked for, if the range is to be honoured."""
-        is_other = self.headers.get("If-Range") not in (None, *self.site.headers.values())
-        if not self.site.ranges or is_other:
+        if not self.site.ranges:
             return 0
         return int(self.headers.get("Range", "bytes=0-").removeprefix("bytes=").removesuffix("-"))
 

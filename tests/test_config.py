@@ -206,7 +206,7 @@ def test_writing_keeps_lists_of_files_and_accents(write) -> None:
         {"source": "x.pt", "target": "x.en"},
     ]
     stages = [{"mix": {"c": 0.75, "a": 0.25}, "epochs": 2}, {"mix": {"x": 1}}]
-    data = {"source": "files", "train": files, "limit": 5, "stages": stages}
+    data = {"source": "files", "train": files, "stages": stages}
     config = build_config({"data": data, "tokenizer": {"kind": "sentencepiece"}})
     text = dump_config(config)
 
@@ -219,7 +219,6 @@ def test_the_base_preset_is_the_published_transformer() -> None:
     expected = {
         "data.source": "tfds",
         "data.dataset": "ted_hrlr_translate/pt_to_en",
-        "data.limit": None,
         "tokenizer.kind": "wordpiece",
         "tokenizer.url": "https://storage.googleapis.com/download.tensorflow.org/models/"
         "ted_hrlr_translate_pt_en_converter.zip",
@@ -245,13 +244,17 @@ def test_differences_that_a_resumed_training_may_not_have() -> None:
     old = Config(data=DataConfig(path="/here.tsv"))
     new = Config(
         seed=1,
-        data=DataConfig(limit=9, path="/elsewhere.tsv", archive_url="http://mirror"),
+        data=DataConfig(lowercase=True, path="/elsewhere.tsv", archive_url="http://mirror"),
         model=ModelConfig(d_ff=8),
         training=TrainingConfig(epochs=99),
         decoding=replace(old.decoding, max_length=3),
         checkpoint=replace(old.checkpoint, keep=1),
     )
-    assert fixed_differences(new, old) == ["seed: 42 → 1", "data.limit: null → 9", "model.d_ff: 512 → 8"]
+    assert fixed_differences(new, old) == [
+        "seed: 42 → 1",
+        "data.lowercase: false → true",
+        "model.d_ff: 512 → 8",
+    ]
     assert fixed_differences(old, old) == []
 
 

@@ -81,9 +81,7 @@ def test_a_value_of_another_type_is_an_error(values: object, expected: str) -> N
         ({"model": {"d_model": 127, "num_heads": 1}}, "model.d_model=127 must be even"),
         ({"training": {"bidirectional": 0.3}}, "bidirectional=0.3 needs task=translation and tokenizer."),
         ({"tokenizer": {"shared": True}}, "shared=True does not go with tokenizer.kind=wordpiece"),
-        ({"tokenizer": {"sampling": 0.1}}, "sampling=0.1 does not go with tokenizer.kind=wordpiece"),
         ({"data": {"source": "files"}}, "data.source=files needs data.path or data.train"),
-        ({"data": {"dataset": " "}}, "data.dataset is empty"),
         ({"data": {"path": "/a", "train": "/b"}}, "data.path=/a and data.train cannot be used together"),
         ({"data": {"train": [{"source": "/a"}]}}, "or {corpus: NAME}; it has source"),
         ({"data": {"train": [{"path": "/a", "weight": -1}]}}, "data.train[0]: weight=-1.0 must be 0 or more"),
@@ -94,10 +92,6 @@ def test_a_value_of_another_type_is_an_error(values: object, expected: str) -> N
             "tag='two words' must be ASCII",
         ),
         ({"data": {"train": [{"path": "/a", "tag": "<bt>"}]}}, "does not go with tokenizer.kind=wordpiece"),
-        (
-            {"data": {"train": "/a", "test": [{"path": "/b", "weight": 2}]}},
-            "data.test: b has a weight",
-        ),
         (
             {"data": {"stages": [{"mix": {"a": 1}}]}},
             "data.stages mixes the files of data.train",
@@ -129,12 +123,6 @@ def test_heads_need_not_divide_the_width_when_their_sizes_are_given() -> None:
 def test_a_dataset_and_its_languages_must_agree() -> None:
     with pytest.raises(ConfigError, match=r"en_to_pt does not go with data.source_language=pt"):
         load_config("base", ["data.dataset=ted_hrlr_translate/en_to_pt"])
-    reverse = [
-        "data.dataset=ted_hrlr_translate/en_to_pt",
-        "data.source_language=en",
-        "data.target_language=pt",
-    ]
-    assert load_config("base", reverse).data.target_language == "pt"
     joined = ["data.dataset=ted_hrlr_translate/glpt_to_en", "data.source_language=gl"]
     assert load_config("base", joined).data.source_language == "gl"
 
@@ -153,10 +141,10 @@ def test_the_longest_sentence_must_fit_into_a_batch_by_tokens() -> None:
     [
         ("tokenizer.kind=sentencepiece", "task=next-word needs tokenizer.kind=words, not sentencepiece"),
         ("validation.metric=bleu", "task=next-word needs validation.metric=loss, not bleu"),
-        ("model.tied_embeddings=target", "which has one embedding matrix: use all"),
-        ("model.decoder_layers=2", "model.decoder_layers=2 does not go with task=next-word"),
+        ("model.tied_embeddings=target", "does not go with task=next-word: use all"),
+        ("model.decoder_layers=2", "model.decoder_layers does not go with task=next-word"),
         ("training.bidirectional=0.3", "training.bidirectional=0.3 needs task=translation"),
-        ("data.train=[a.tsv]", "data.train names pairs, and task=next-word reads one text: data.path"),
+        ("data.train=[a.tsv]", "data.train names pairs, which task=next-word does not read: use data.path"),
         ("model.max_positions=19", "data.window=20 must be at most model.max_positions=19"),
     ],
 )
@@ -164,9 +152,3 @@ def test_what_a_next_word_model_needs(override: str, expected: str) -> None:
     overrides = [override, "tokenizer.punctuation=kept"]
     with pytest.raises(ConfigError, match=expected):
         load_config("next-word", overrides)
-
-
-def test_no_translation_may_be_longer_than_the_model_can_write() -> None:
-    with pytest.raises(ConfigError, match=r"decoding.max_length=1001 is more than model.max_positions=1000"):
-        load_config("base", ["decoding.max_length=1001"])
-    assert load_config("base", ["decoding.max_length=1000"]).decoding.max_length == 1000

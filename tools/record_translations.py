@@ -209,7 +209,7 @@ def record_commands(
     recorder.translate("difficult-greedy", difficult, *greedy, "--json")
     recorder.translate("difficult-beam", difficult, "--json")
     recorder.translate("difficult-bare", difficult, *bare)
-    recorder.translate("difficult-n-best", difficult[:500], "--n-best", "4")
+    recorder.translate("difficult-n-best", difficult[:500], "--set", "decoding.num_hypotheses=4")
     recorder.translate("difficult-prefix", difficult[:500], "--prefix", "Well, the")
     recorder.translate("difficult-lines", difficult[:500], "--set", "decoding.split_sentences=false")
     recorder.translate("sampled", difficult[:200], *greedy, "--set", "decoding.top_k=5")

@@ -20,10 +20,10 @@ train() { # the name of the run; its config and other options; on a CPU without 
 
 translate() { # the run; its input; how many of its lines; the output; the size of the beam
     if [ ! -e "$4" ]; then
-        gzip -dc "$2" | head -n "$3" > "$4.lines"
+        gzip -dc "$2" | head -n "$3" | awk 'NF <= 40' > "$4.lines"
         resume=
         [ ! -e ".$4.partial" ] || resume=--resume
-        ptenmt backtranslate --run "$1" --input "$4.lines" --output "$4" --max-words 40 $resume --beam-size "$5"
+        ptenmt backtranslate --run "$1" --input "$4.lines" --output "$4" $resume --set "decoding.beam_size=$5"
         rm "$4.lines"
     fi
 }

@@ -33,12 +33,6 @@ PANELS = {
 ``import``, which is a keyword, has an underscore after it there.
 """
 COMMANDS = {name: (module, panel) for panel, modules in PANELS.items() for name, module in modules.items()}
-REMOVED_COMMANDS = {
-    "corpora": "https://opus.nlpl.eu lists them; name corpus and version in data.train, such as TED2020/v1",
-    "clean": "score pairs with OpusFilter or bicleaner-ai, and name their output in data.train",
-    "lexicon": "translate plain text with the dictionary as --glossary, and name the pairs in data.train",
-}
-"""Commands of earlier versions, and what to do instead."""
 _INTERRUPTED = 128 + signal.SIGINT
 
 
@@ -50,8 +44,6 @@ class _Group(TyperGroup):
         self.commands: Any = dict.fromkeys(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 — the context does not matter
-        if cmd_name in REMOVED_COMMANDS:
-            raise PtenmtError(f"ptenmt {cmd_name} was removed: {REMOVED_COMMANDS[cmd_name]}")
         if cmd_name not in COMMANDS:
             return None
         name = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
@@ -82,10 +74,26 @@ class _Group(TyperGroup):
 def _reported_errors(ctx: Any = None) -> Iterator[None]:
     """Print errors that a user can fix, and exit; ``ctx`` is that of a command that runs."""
     try:
-        with process_signals.interruptible(), _limits_of_the_machine():
+        with process_signals.interruptible():
             yield
-    except (PtenmtError, ModuleNotFoundError) as error:
-        known = error if isinstance(error, PtenmtError) else _missing_package(error)
+    except typer.Exit:
+        raise
+    except typer.TyperException as error:  # a mistyped command line
+        message = " ".join(error.format_message().split()).rstrip(".")
+        if not message:  # no command was given, and typer has printed the help
+            raise
+        context = getattr(error, "ctx", None)  # unknown where an option lacks its argument
+        command = context.command_path if context else f"ptenmt {getattr(ctx, 'invoked_subcommand', '')}"
+        hint = f"see {command} --help"
+        if re.match(r"(?i)no such option: -[^-a-z]", message):
+            hint = "write -- before a text that starts with -"
+        print_error(PtenmtError(message[:1].lower() + message[1:], hint))
+        raise typer.Exit(error.exit_code) from error
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) or process_signals.is_interrupted:
+            typer.echo("interrupted", err=True)
+            raise typer.Exit(_INTERRUPTED) from None
+        known = _known_error(error)
         if known is None or os.environ.get("PTENMT_DEBUG"):
             raise
         words = ["translate"] if ctx is None else ctx.meta[COMMAND_LINE]
@@ -94,49 +102,25 @@ def _reported_errors(ctx: Any = None) -> Iterator[None]:
         else:
             print_error(known)
         raise typer.Exit(1) from error
-    except typer.TyperException as error:  # a mistyped command line
-        message = " ".join(error.format_message().split()).rstrip(".")
-        if not message:  # no command was given, and typer has printed the help
-            raise
-        message = re.sub(r"is not a valid int( range)?$", "is not a whole number", message)
-        message = re.sub(r"is not a valid float( range)?$", "is not a number", message)
-        context = getattr(error, "ctx", None)  # unknown where an option lacks its argument
-        command = context.command_path if context else f"ptenmt {getattr(ctx, 'invoked_subcommand', '')}"
-        hint = f"see {command} --help"
-        if re.match(r"(?i)no such option: -[^-a-z]", message):
-            hint = "write -- before a text that starts with -"
-        print_error(PtenmtError(message[:1].lower() + message[1:], hint))
-        raise typer.Exit(error.exit_code) from error
-    except typer.Exit:
-        raise
-    except BaseException as error:
-        if not (isinstance(error, KeyboardInterrupt) or process_signals.is_interrupted):
-            raise
-        typer.echo("interrupted", err=True)
-        raise typer.Exit(_INTERRUPTED) from None
 
 
-@contextlib.contextmanager
-def _limits_of_the_machine() -> Iterator[None]:
-    """Raise PtenmtError if memory or a disk is full, or a path cannot be used, wherever that is noticed."""
-    try:
-        yield
-    except MemoryError as error:
-        raise PtenmtError("out of memory", "use a smaller model, fewer threads or shorter texts") from error
-    except OSError as error:
-        if error.errno == errno.ENOSPC:
+def _known_error(error: BaseException) -> PtenmtError | None:
+    """What a user can fix: ours, a missing library, memory or a disk that is full, an unusable path."""
+    match error:
+        case PtenmtError():
+            return error
+        case ModuleNotFoundError():
+            package = (error.name or "ptenmt").partition(".")[0]
+            return None if package == "ptenmt" else not_installed(package)
+        case MemoryError():
+            return PtenmtError("out of memory", "use a smaller model, fewer threads or shorter texts")
+        case OSError(errno=errno.ENOSPC):
             discard_standard_output()
-            raise PtenmtError(f"cannot write: {error.strerror}") from error
-        if error.filename is None:
-            raise
-        hint = "check the path and its permissions, or choose another"
-        raise PtenmtError(f"cannot use {error.filename}: {error.strerror}", hint) from error
-
-
-def _missing_package(error: ModuleNotFoundError) -> PtenmtError | None:
-    """The message for a library that this installation lacks."""
-    package = (error.name or "ptenmt").partition(".")[0]
-    return None if package == "ptenmt" else not_installed(package)
+            return PtenmtError(f"cannot write: {error.strerror}")
+        case OSError() if error.filename is not None:
+            hint = "check the path and its permissions, or choose another"
+            return PtenmtError(f"cannot use {error.filename}: {error.strerror}", hint)
+    return None
 
 
 app = typer.Typer(

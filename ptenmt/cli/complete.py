@@ -4,19 +4,17 @@ from typing import Annotated
 
 import typer
 
-from ptenmt.cli.charts import print_table
 from ptenmt.cli.console import Screen, shown_perplexity, standard_output
-from ptenmt.cli.options import RunName, WhichWeights, as_text
+from ptenmt.cli.options import DecodingOverrides, RunName, WhichWeights, as_text, chosen_decoding
+from ptenmt.cli.tables import print_table
 from ptenmt.config import DecodingConfig
-from ptenmt.config.schema import MIN_TEMPERATURE, NUM_SEEDS
 from ptenmt.inspection.figures import Table
-from ptenmt.runs import Run, find_run
+from ptenmt.runs import find_run
 from ptenmt.runs.history import NOTHING
 from ptenmt.tokenizers import SPECIAL_PIECES
 from ptenmt.translation.completion import Completer, held_out_loss
 
 _SHOWN_WORDS = 5
-_MIN_TOP_P = 1e-6
 
 
 def complete(
@@ -24,72 +22,39 @@ def complete(
     text: Annotated[str, typer.Argument(metavar="TEXT", callback=as_text)],
     top_k: Annotated[int | None, typer.Option(min=1, metavar="K", show_default="5 without --words")] = None,
     words: Annotated[int | None, typer.Option(min=1, metavar="N")] = None,
-    temperature: Annotated[
-        float | None, typer.Option(min=MIN_TEMPERATURE, metavar="T", show_default="greedy")
-    ] = None,
-    top_p: Annotated[float | None, typer.Option(min=_MIN_TOP_P, max=1, metavar="P")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, max=NUM_SEEDS - 1, metavar="N", show_default="0")] = None,
+    overrides: DecodingOverrides = None,
     run: RunName = None,
     checkpoint: WhichWeights = "best",
 ) -> None:
     """Predict the next word of a text, or continue it.
 
     For runs trained with task: next-word. If the text is longer than the model's context window, its last
-    words count. Words that the model has never seen are read as unknown, with a warning.
+    words count. Words that the model has never seen are read as unknown, with a warning. The likeliest word
+    is generated each time, unless --set says how to sample.
 
     Example: ptenmt complete "a daisy chain would be worth the trouble of getting up"
 
-    Example: ptenmt complete "once upon a time" --words 20 --temperature 0.8 --top-p 0.9
+    Example: ptenmt complete "once upon a time" --words 20 --set decoding.top_k=10
 
     Args:
         text: The start of a text.
         top_k: Show the K most probable next words.
         words: Generate N words.
-        temperature: Sample the words of --words: below 1 sharpens the distribution, above 1 flattens it.
-        top_p: Sample from the most probable words whose probabilities sum to P.
-        seed: Random seed for sampling.
     """
-    how = _decoding(words, temperature, top_p, seed)
+    how = chosen_decoding(DecodingConfig(beam_size=1), overrides)
     chosen = find_run(run, "next-word")
     completer = Completer.load(chosen, screen.warn, checkpoint)
     if warning := completer.read(text).warning:
         screen.warn(warning)
-    screen.say(_description(chosen, completer, held_out_loss(chosen) if checkpoint == "best" else None))
+    shown = shown_perplexity(held_out_loss(chosen) if checkpoint == "best" else None)
+    quality = "" if shown == NOTHING else f"; perplexity {shown} on held-out text, unknown words excluded"
+    num_words = completer.tokenizer.vocabulary_size - len(SPECIAL_PIECES)
+    date = chosen.record().trained[:10]
+    screen.say(f"{chosen.name}, trained {date}: vocabulary of {num_words:,} words{quality}")
     if top_k is not None or words is None:
-        _print_next_words(completer, text, top_k or _SHOWN_WORDS)
+        likely = completer.next_words(text, top_k or _SHOWN_WORDS)
+        rows = [(each.word, f"{each.probability:.4f}") for each in likely]
+        print_table(Table(title=text, header=("next word", "probability"), rows=rows, numbers={1}))
     if words is not None:
         with standard_output() as stream:
             stream.write(f"{text} {completer.complete(text, words, how)}\n")
-
-
-def _description(run: Run, completer: Completer, loss: float | None) -> str:
-    """The run in a line; ``loss`` is that of held-out text, if it is known."""
-    num_words = completer.tokenizer.vocabulary_size - len(SPECIAL_PIECES)
-    shown = shown_perplexity(loss)
-    quality = "" if shown == NOTHING else f"; perplexity {shown} on held-out text, unknown words excluded"
-    date = run.record().trained[:10]
-    return f"{run.name}, trained {date}: vocabulary of {num_words:,} words{quality}"
-
-
-def _print_next_words(completer: Completer, text: str, count: int) -> None:
-    rows = [(likely.word, f"{likely.probability:.4f}") for likely in completer.next_words(text, count)]
-    print_table(Table(title=text, header=("next word", "probability"), rows=rows, numbers={1}))
-
-
-def _decoding(
-    words: int | None, temperature: float | None, top_p: float | None, seed: int | None
-) -> DecodingConfig:
-    """The decoding options; refuses one that would have no effect."""
-    for name, value in {"--temperature": temperature, "--top-p": top_p, "--seed": seed}.items():
-        if words is None and value is not None:
-            raise typer.BadParameter("sampling needs --words", param_hint=name)
-    is_sampled = temperature is not None or top_p is not None
-    if seed is not None and not is_sampled:
-        raise typer.BadParameter("sampling needs --temperature or --top-p", param_hint="--seed")
-    return DecodingConfig(
-        beam_size=1,
-        top_k=0 if is_sampled else 1,
-        seed=seed or 0,
-        temperature=1.0 if temperature is None else temperature,
-        top_p=1.0 if top_p is None else top_p,
-    )

@@ -16,14 +16,13 @@ from ptenmt.atomic_files import json_text
 from ptenmt.config.loading import show_value
 from ptenmt.config.schedule import EpochSteps
 from ptenmt.errors import DownloadProgress, OutputError, PtenmtError
-from ptenmt.processes import silent_stderr
 from ptenmt.runs import NOTICE
-from ptenmt.runs.history import NOTHING, metric_name, metric_value, perplexity
+from ptenmt.runs.history import NOTHING, perplexity
 from ptenmt.signals import process_signals
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress, TaskID
+    from rich.progress import Progress
 
     from ptenmt.runs.trained_model import TrainedModel
 
@@ -60,11 +59,6 @@ class Screen:
         if not self._quiet:
             print(message, file=sys.stderr)
 
-    def name_model(self, label: str) -> None:
-        """Say which model answers, if a person is reading."""
-        if sys.stderr.isatty():
-            self.note(label)
-
     def say_command(self, words: Sequence[str]) -> None:
         """Show a command line for copying."""
         self.console.print(f"  {shlex.join(words)}", style="cyan", soft_wrap=True)
@@ -84,38 +78,39 @@ class Screen:
             yield
 
     @contextmanager
-    def bar(self, what: str) -> Iterator[Callable[[str, int, int], None]]:
+    def bar(self, what: str) -> Iterator[Callable[[str, int, int | None], None]]:
         """Show a progress bar on a terminal; yields a function that takes a description, done and total."""
-        counts = "{task.completed:,.0f}/{task.total:,.0f}"
-        with self.progress(counts, "{task.fields[left]}", transient=True) as progress:
-            task = progress.add_task(what, total=1, left="")
+        progress = self.progress("{task.fields[counts]}", "{task.fields[left]}", transient=True)
+        task = progress.add_task(what, total=None, counts="", left="")
 
-            def show(what: str, done: int, total: int) -> None:
-                progress.start()
-                _update(progress, task, description=what, completed=done, total=total)
-
-            yield show
-
-    @contextmanager
-    def downloads(self) -> Iterator[Callable[[DownloadProgress], None]]:
-        """Show a progress bar per downloaded file; on a plain console, a line per file."""
-        progress = self.progress("{task.fields[amount]}", "{task.fields[left]}")
-        tasks: dict[str, TaskID] = {}
-
-        def show(state: DownloadProgress) -> None:
-            if state.name not in tasks:
-                tasks[state.name] = progress.add_task(state.name, total=None, left="", amount="")
-                if not self.is_live:
-                    verb = "unpacking" if state.is_unpacking else "downloading"
-                    self.say(f"{verb} {state.name} from {state.url}")
+        def show(what: str, done: int, total: int | None) -> None:
             progress.start()
-            done = "/".join(amount(size) for size in (state.done, state.total) if size is not None)
-            _update(progress, tasks[state.name], completed=state.done, total=state.total, amount=done)
+            counts = f"{done:,}" if total is None else f"{done:,}/{total:,}"
+            progress.update(task, description=what, completed=done, total=total, counts=counts)
+            seconds = progress.tasks[0].time_remaining
+            progress.update(task, left="" if seconds is None else f"{duration(seconds)} left")
+            if done == total:
+                progress.stop()  # so that other bars may follow
 
         try:
             yield show
         finally:
             progress.stop()
+
+    @contextmanager
+    def downloads(self) -> Iterator[Callable[[DownloadProgress], None]]:
+        """Show a progress bar of downloads; on a plain console, a line per file."""
+        seen = set[str]()
+        with self.bar("downloading") as bar:
+
+            def show(state: DownloadProgress) -> None:
+                if state.name not in seen and not self.is_live:
+                    self.say(f"downloading {state.name} from {state.url}")
+                seen.add(state.name)
+                total = None if state.total is None else state.total // 1000
+                bar(f"{state.name}, kB", state.done // 1000, total)
+
+            yield show
 
     def progress(self, *texts: str, **options: Any) -> "Progress":
         """Bars with a description before and texts after them, as of ``TextColumn``; drawn only if live."""
@@ -123,17 +118,6 @@ class Screen:
 
         columns = (TextColumn("{task.description}"), BarColumn(None), *map(TextColumn, texts))
         return Progress(*columns, console=self.console, disable=not self.is_live, **options)
-
-
-def _update(progress: "Progress", number: "TaskID", **changes: Any) -> None:
-    """Show how much of a task is done and, as training does, how long the rest takes."""
-    progress.update(number, **changes)
-    task = next(task for task in progress.tasks if task.id == number)
-    seconds = task.time_remaining
-    is_over = task.total is not None and task.completed >= task.total
-    progress.update(number, left="" if seconds is None or is_over else f"{duration(seconds)} left")
-    if is_over:
-        progress.stop()  # so that other bars may follow
 
 
 class _Messages(logging.Handler):
@@ -209,52 +193,24 @@ def load_tensorflow(screen: Screen) -> None:
     process_signals.make_up()
 
 
-@contextmanager
-def silent_libraries(screen: Screen) -> Iterator[Callable[[str], None]]:
-    """Silence C++ libraries on stderr, except with --verbose; yields what shows a warning at the end."""
-    if screen.verbose:
-        yield screen.warn
-        return
-    warnings: list[str] = []
-    try:
-        with silent_stderr():
-            yield warnings.append
-    finally:
-        for warning in warnings:
-            screen.warn(warning)
-
-
 def counted(number: int, noun: str) -> str:
     """Such as ``1 pair``, ``8,030 pairs``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def duration(seconds: float) -> str:
-    """Such as ``45 s``, ``2.7 min``, ``12 min``, ``3 h 05 min``, ``2 d 07 h``: rounded to 10% or better."""
+    """Such as ``45 s``, ``2.7 min``, ``12 min``, ``3 h 05 min``: rounded to 10% or better."""
     minutes = round(seconds / 60)
     if seconds < 90:
         return f"{seconds:.0f} s"
     if seconds < 295:
         return f"{seconds / 60:.1f} min"
-    if minutes < 60:
-        return f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    if hours < 48:
-        return f"{hours} h {minutes:02} min"
-    return f"{hours // 24} d {hours % 24:02} h"
+    return f"{minutes // 60} h {minutes % 60:02} min" if minutes >= 60 else f"{minutes} min"
 
 
 def num_epochs(total_steps: int, steps_per_epoch: EpochSteps) -> int:
     """Number of epochs, including a partial last one."""
     return math.ceil(steps_per_epoch.position(total_steps))
-
-
-def epochs_done(step: int, steps_per_epoch: EpochSteps, total_steps: int) -> str:
-    """Completed epochs of all, in tenths within an epoch: ``0.5/20``."""
-    whole, rest = steps_per_epoch.locate(step)
-    tenths = f".{rest * 10 // steps_per_epoch.of(whole)}" if rest else ""
-    epochs = num_epochs(total_steps, steps_per_epoch)
-    return f"{whole:>{len(str(epochs))}}{tenths}/{epochs}"
 
 
 def steps_of_epochs(steps_per_epoch: EpochSteps, noun: str = "") -> str:
@@ -281,14 +237,9 @@ def amount(num_bytes: float) -> str:
 
 
 def model_label(trained: "TrainedModel") -> str:
-    """Which model it is: ``demo (BLEU 93.6 at step 1,512, trained 2026-11-22)``."""
-    info, date = trained.info, trained.run.record().trained[:10]
-    score = (
-        ""
-        if info.score is None
-        else f"{metric_name(info.metric)} {metric_value(info.metric, info.score)} at "
-    )
-    return f"{trained.run.name} ({score}step {info.step:,}, trained {date})"
+    """Which model it is: ``demo (step 1,512, trained 2026-11-22)``."""
+    date = trained.run.record().trained[:10]
+    return f"{trained.run.name} (step {trained.info.step:,}, trained {date})"
 
 
 def option_value(value: object) -> str:

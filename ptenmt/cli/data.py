@@ -4,16 +4,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from ptenmt.cli.charts import print_tables
 from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.options import ConfigName, Overrides
-from ptenmt.config import DataConfig
+from ptenmt.cli.tables import print_tables
 from ptenmt.config.loading import load_config
 from ptenmt.data.augmentation import share_with_quantities
 from ptenmt.data.corpora import fetch_corpora
 from ptenmt.data.corpus import fetch_data, fetch_sources, load_corpus
 from ptenmt.data.filters import FilterReport
-from ptenmt.data.sides import suspicions
 from ptenmt.errors import ConfigError
 from ptenmt.inspection.figures import Table
 
@@ -44,9 +42,7 @@ def download(
         screen.say(f"tokenizer: {tokenizer.path}")
     corpora = fetch_corpora(settings.data)
     for facts in corpora:
-        screen.say(f"corpus {facts['name']}: {facts['pairs']:,} pairs, licence: {facts['licence']}")
-    if settings.data.source != "tfds" and tokenizer.kind != "wordpiece" and not corpora:
-        screen.say(f"{config} needs nothing from the network")
+        screen.say(f"corpus {facts['name']}: licence: {facts['licence']}")
 
 
 def data(
@@ -70,58 +66,33 @@ def data(
         raise ConfigError(
             f"task={settings.task} has no sentence pairs", "give the config of a translation model"
         )
-    _fetch(screen, settings.data)
+    if settings.data.source == "tfds":
+        load_tensorflow(screen)
+    with screen.downloads() as show:
+        fetch_data(settings.data, show)
     with screen.working("reading and filtering the pairs"):
-        for suspicion in suspicions(settings.data):
-            screen.warn(suspicion)
         corpus = load_corpus(settings.data, settings.seed)
-        reports = corpus.reports
-    print_tables(data_tables(reports))
+    print_tables(data_tables(corpus.reports))
     if settings.data.augment.quantities:
         share = share_with_quantities(corpus.train, settings.data)
         screen.say(f"data.augment.quantities changes {share:.1%} of the pairs for which it is drawn")
-    return {"files": list(map(asdict, reports))}
-
-
-def _fetch(screen: Screen, data: DataConfig) -> None:
-    """Download the pairs of a config, unless they are there."""
-    if data.source == "tfds":
-        load_tensorflow(screen)
-    with screen.downloads() as show:
-        fetch_data(data, show)
+    return {"files": list(map(asdict, corpus.reports))}
 
 
 def data_tables(reports: Sequence[FilterReport]) -> list[Table]:
-    """What is left of each training file, what each filter removed from it, and examples."""
-    examples = [
-        Table(
-            title=f"{name}: examples",
-            rows=[row for pair in removed.examples for row in zip(("source", "target"), pair, strict=True)],
-        )
-        for name, removed in FilterReport.total(reports).removed.items()
-        if removed.count
-    ]
-    return [files_table(reports), *([filters_table(reports)] if examples else []), *examples]
-
-
-def files_table(reports: Sequence[FilterReport]) -> Table:
-    """How many pairs were read from each training file, and how many are trained on."""
-    rows = []
-    for report in [*reports, FilterReport.total(reports)] if len(reports) > 1 else reports:
-        counts = (report.num_read, report.num_drawn, sum(report.num_removed.values()), report.num_left)
-        share = f"{report.num_left / max(report.num_read - report.num_drawn, 1):.1%}"
-        rows.append((report.name, *(f"{count:,}" for count in counts), share))
-    header = ("file", "pairs", "held out", "removed", "left", "share left")
-    return Table(title="Training files", header=header, rows=rows, numbers={1, 2, 3, 4, 5})
-
-
-def filters_table(reports: Sequence[FilterReport]) -> Table:
-    """How many pairs each filter removed from each training file."""
-    rows = [
-        (name, report.name, f"{removed.count:,}", f"{removed.count / report.num_read:.2%}")
-        for name in FilterReport.total(reports).removed
-        for report in reports
-        if (removed := report.removed.get(name)) and removed.count
-    ]
-    header = ("filter", "file", "pairs", "share")
-    return Table(title="Removed by filter", header=header, rows=rows, numbers={2, 3})
+    """What is left of each training file, and of each filter what it removed, with examples."""
+    total = FilterReport.total(reports)
+    files, filters = [], []
+    for report in [*reports, total] if len(reports) > 1 else reports:
+        counts = (report.num_read, sum(report.num_removed.values()), report.num_left)
+        share = f"{report.num_left / max(report.num_read, 1):.1%}"
+        files.append((report.name, *(f"{count:,}" for count in counts), share))
+    header = ("file", "pairs", "removed", "left", "share left")
+    tables = [Table(title="Training files", header=header, rows=files, numbers=range(1, 5))]
+    for name, pairs in total.examples.items():
+        removed = {report.name: report.num_removed.get(name, 0) for report in reports}
+        filters.append((name, ", ".join(f"{count:,} of {file}" for file, count in removed.items() if count)))
+        filters += [("", f"{source} → {target}") for source, target in pairs]
+    if filters:
+        tables.append(Table(title="Removed", header=("filter", "pairs, with examples"), rows=filters))
+    return tables

@@ -25,8 +25,8 @@ import typer
 from ptenmt import evaluation
 from ptenmt.atomic_files import make_folder
 from ptenmt.cli import options
-from ptenmt.cli.charts import print_tables
 from ptenmt.cli.console import Screen, load_tensorflow
+from ptenmt.cli.tables import print_tables
 from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.evaluation.report import check_report_file, write_report
 from ptenmt.evaluation.tables import evaluation_tables
@@ -35,12 +35,10 @@ from ptenmt.translation.translator import uses_keras
 
 _file_option = partial(typer.Option, rich_help_panel="Files of your own")
 _output_option = partial(typer.Option, rich_help_panel="Output")
-_EXCLUSIVE = {"split": ("references",)}
 
 
 def evaluate(
     screen: Screen,
-    context: typer.Context,
     run: options.RunName = None,
     checkpoint: options.WhichWeights = "best",
     split: Annotated[HeldOutSplit | None, typer.Option(show_default="test")] = None,
@@ -70,8 +68,7 @@ def evaluate(
 
     Example: ptenmt evaluate --hypotheses theirs.en --reference one.en --reference other.en
     """
-    options.refuse_contradictions(context, _EXCLUSIVE)
-    options.refuse_repeated(context, "--source", "--hypotheses")
+    options.refuse_together({"--split": split, "--reference": references})
     if report is not None:  # before the evaluation, which takes long
         check_report_file(report)
     if output is not None:
@@ -80,7 +77,7 @@ def evaluate(
     load = evaluation.LoadOptions(
         checkpoint=checkpoint,
         engine=engine,
-        overrides=options.decoding_overrides(overrides, {"beam_size": beam_size}),
+        overrides=options.decoding_overrides(overrides, beam_size),
         on_warning=screen.warn,
     )
     if hypotheses is None and uses_keras(engine, find_run(run, "translation").config()):

@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 import typer
 
 from ptenmt.cli import options
-from ptenmt.cli.charts import show
 from ptenmt.cli.console import Screen
+from ptenmt.cli.tables import show
 from ptenmt.config.loading import load_config
-from ptenmt.errors import ConfigError, PtenmtError
+from ptenmt.errors import ConfigError
 from ptenmt.inspection.alignment import (
     MAX_PANELS_IN_A_ROW,
     alignment_panel,
@@ -45,11 +45,6 @@ Target = Annotated[
         callback=options.as_text,
     ),
 ]
-Layer = Annotated[int | None, typer.Option("--layer", metavar="N", help="The layer, counted from 1.")]
-Head = Annotated[
-    str | None,
-    typer.Option("--head", metavar="N|mean|all", help="One head, counted from 1; their mean; or all."),
-]
 FigureFile = Annotated[
     Path | None,
     typer.Option(
@@ -68,23 +63,26 @@ def attention(
     text: Sentence,
     target: Target = None,
     block: Annotated[_Block | None, typer.Option(show_default="cross; of a next-word model encoder")] = None,
-    layer: Layer = None,
-    head: Head = None,
+    layer: Annotated[int | None, typer.Option(metavar="N")] = None,
+    head: Annotated[str | None, typer.Option(metavar="N|mean|all")] = None,
     run: options.RunName = None,
     checkpoint: options.WhichWeights = "best",
     output: FigureFile = None,
 ) -> None:
     """Show the attention weights of a sentence and its translation.
 
-    Heat maps: each row attends to the columns and sums to 1. A row of the decoder is labelled with the token
+    Each token attends to others, with weights that sum to 1; a row of the decoder is labelled with the token
     that it writes. The default layer of cross-attention is the one that training found to align words best,
-    otherwise the last. A picture shows all heads of a layer, the terminal their mean.
+    otherwise the last. A picture shows all weights of all heads of a layer, the terminal the highest of their
+    mean.
 
     Example: ptenmt inspect attention "este modelo parece funcionar bem" --layer 1 --output attention.png
 
     Args:
         block: The encoder's self-attention, the decoder's self-attention, or its cross-attention to the
             source.
+        layer: The layer, counted from 1.
+        head: One head, counted from 1; their mean; or all.
     """
     inspector = Inspector(run, checkpoint=checkpoint, on_warning=screen.warn)
     weights = attention_weights(inspector, text, target)
@@ -97,8 +95,6 @@ def alignment(
     screen: Screen,
     text: Sentence,
     target: Target = None,
-    layer: Layer = None,
-    head: Head = None,
     run: options.RunName = None,
     checkpoint: options.WhichWeights = "best",
     output: FigureFile = None,
@@ -106,16 +102,12 @@ def alignment(
     """Show which source word each target word comes from, by cross-attention.
 
     Each target word is linked to the source word it attends to most, in the mean over the heads of the layer
-    that training found to align best; --layer and --head choose others. Words are separated by white space,
-    in the text as the model reads it.
+    that training found to align best. Words are separated by white space, in the text as the model reads it.
 
     Example: ptenmt inspect alignment "este modelo parece funcionar bem"
     """
-    chosen = _chosen_head(head or "mean")
-    if chosen == "all":
-        raise PtenmtError("an alignment is that of one head or of the mean", "give --head a number")
     inspector = Inspector(run, checkpoint=checkpoint, on_warning=screen.warn)
-    show([alignment_panel(word_alignment(inspector, text, target, layer=layer, head=chosen))], output, screen)
+    show([alignment_panel(word_alignment(inspector, text, target))], output, screen)
 
 
 def tokens(
@@ -143,32 +135,19 @@ def tokens(
 
 def positions(
     screen: Screen,
-    run: options.RunToDraw = None,
-    num_positions: Annotated[
-        int | None, typer.Option("--positions", min=1, max=_MAX_POSITIONS, metavar="N", show_default="50")
-    ] = None,
-    dimensions: Annotated[
-        int | None, typer.Option(min=2, max=_MAX_POSITIONS, metavar="N", show_default="128")
-    ] = None,
+    num_positions: Annotated[int, typer.Option("--positions", min=1, max=_MAX_POSITIONS, metavar="N")] = 50,
+    dimensions: Annotated[int, typer.Option(min=2, max=_MAX_POSITIONS, metavar="N")] = 128,
     output: FigureFile = None,
 ) -> None:
-    """Draw the positional encoding.
+    """Draw the positional encoding into a file.
 
     Example: ptenmt inspect positions --positions 100 --dimensions 100 --output positions.png
-
-    Example: ptenmt inspect positions --run base
 
     Args:
         num_positions: The number of positions.
         dimensions: The number of dimensions, d_model.
     """
-    if run is not None:
-        if dimensions is not None:
-            raise PtenmtError("--dimensions and --run cannot be used together", "a run has its own d_model")
-        model = find_run(run).config().model
-        dimensions = model.d_model
-        num_positions = num_positions or model.max_positions
-    show([positions_map(num_positions or 50, dimensions or 128)], output, screen)
+    show([positions_map(num_positions, dimensions)], output, screen)
 
 
 def schedule(
@@ -193,7 +172,7 @@ def schedule(
 
 def history(
     screen: Screen,
-    runs: options.RunsToCompare = None,
+    runs: options.RunNames = None,
     over: Annotated[Axis, typer.Option()] = "steps",
     output: FigureFile = None,
 ) -> None:
@@ -220,7 +199,7 @@ def _chosen_head(given: str) -> int | Literal["mean", "all"]:
 inspect = typer.Typer(
     name="inspect",
     help="Inspect a model before, during and after training.\n\n"
-    "Each view is shown in the terminal, or drawn with --output as PNG, SVG or PDF.\n\n"
+    "Each view is a table in the terminal, or drawn with --output as PNG, SVG or PDF.\n\n"
     "Example: ptenmt inspect positions --output positions.png",
     no_args_is_help=True,
     add_completion=False,

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, redirect_stdout, suppress
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -15,15 +14,13 @@ import typer
 from ptenmt.cli.console import Screen, write_document
 from ptenmt.config import Config, DecodingConfig
 from ptenmt.config.loading import config_names, flat_options, override_decoding
-from ptenmt.errors import ConfigError, OutputError, PtenmtError
+from ptenmt.errors import PtenmtError
 from ptenmt.runs import STARTER, list_runs
 
 COMMAND_LINE = "ptenmt.command_line"
 """Key of a context's ``meta``: the command line after ``ptenmt``."""
 MARKUP: Any = {"rich_markup_mode": "markdown", "pretty_exceptions_enable": False}
 """Settings of every Typer app."""
-FLAGS = {"beam_size": "--beam-size", "num_hypotheses": "--n-best"}
-"""Decoding options that have a flag of their own."""
 RUN_VARIABLE = "PTENMT_RUN"
 """The environment variable with the default of ``--run``, where that is a trained run to use."""
 PRESETS = ("base", "demo", "files", "good", "next-word", "opus", "pairs", "paper", "small", "student")
@@ -100,37 +97,12 @@ def command(function: Callable[..., Any]) -> Callable[..., None]:
     return run
 
 
-def require_pairs_file(output: Path) -> None:
-    """Raise OutputError unless pairs can be written to a file of this name."""
-    if not output.name.lower().endswith((".tsv", ".tsv.gz")):
-        raise OutputError(f"--output {output} must end in .tsv or .tsv.gz")
-
-
 def refuse_together(given: Mapping[str, object]) -> None:
     """Raise PtenmtError if the first of these options is given together with any of the others."""
     first, *others = given
     for other in others:
         if given[first] and given[other]:
             raise PtenmtError(f"{first} and {other} cannot be used together", "give one of them")
-
-
-def refuse_contradictions(context: typer.Context, exclusive: Mapping[str, Sequence[str]]) -> None:
-    """Refuse options, by their parameters, each of which excludes the others of its row."""
-    names = {}
-    for parameter in context.command.params:
-        is_argument = parameter.param_type_name == "argument"
-        name = str(parameter.metavar).rstrip(".") if is_argument else parameter.opts[0]
-        names[str(parameter.name)] = name
-    for first, others in exclusive.items():
-        refuse_together({names[option]: context.params[option] for option in (first, *others)})
-
-
-def refuse_repeated(context: typer.Context, *names: str) -> None:
-    """Raise PtenmtError if one of these options, each of one file, is given twice."""
-    words = [word.partition("=")[0] for word in context.meta[COMMAND_LINE]]
-    for name in names:
-        if words.count(name) > 1:
-            raise PtenmtError(f"{name} is given twice", "give one file")
 
 
 ConfigName = Annotated[
@@ -166,22 +138,13 @@ RunToTrain = Annotated[
 NewRun = Annotated[
     str, run_option("--run", "-r", help="The new run: a folder, or a name below checkpoints/.")
 ]
-RunsToCompare = Annotated[
+RunNames = Annotated[
     list[str] | None,
     _own_run(
         help=f"{_WHICH.capitalize()}; may be given several times.", envvar=RUN_VARIABLE, show_default=_LAST
     ),
 ]
-RunsToServe = Annotated[
-    list[str] | None,
-    _own_run(
-        help=f"{_WHICH.capitalize()}; may be given once for each direction.",
-        envvar=RUN_VARIABLE,
-        show_default=_LAST,
-    ),
-]
 RunOfReverse = Annotated[str, _own_run(help=f"A run of the reverse direction: {_WHICH}.")]
-RunToDraw = Annotated[str | None, _own_run(help="Draw this run's own.")]
 RunToDescribe = Annotated[str | None, _own_run(help="The run to describe.")]
 Teacher = Annotated[str, run_option("--teacher", help=f"The run to learn from: {_WHICH}.")]
 InitFrom = Annotated[
@@ -248,32 +211,21 @@ DecodingOverrides = Annotated[
 ]
 
 
-def decoding_overrides(overrides: Sequence[str] | None, flags: Mapping[str, int | None]) -> list[str]:
-    """Combine ``--set`` with the decoding options that have a flag of their own; the flags win."""
-    given = {name: value for name, value in flags.items() if value is not None}
-    return [*(overrides or []), *(f"decoding.{name}={value}" for name, value in given.items())]
+def decoding_overrides(overrides: Sequence[str] | None, beam_size: int | None) -> list[str]:
+    """Combine ``--set`` with ``--beam-size``, which wins."""
+    return [*(overrides or []), *([] if beam_size is None else [f"decoding.beam_size={beam_size}"])]
 
 
 def chosen_decoding(
-    decoding: DecodingConfig,
-    overrides: Sequence[str] | None,
-    flags: Mapping[str, int | None],
+    decoding: DecodingConfig, overrides: Sequence[str] | None, beam_size: int | None = None
 ) -> DecodingConfig:
     """Change the decoding options of a run as of ``decoding_overrides``; errors as of ``override_decoding``.
 
     If more translations are requested than there are beams, and no beam size is, there will be as many beams.
     """
-    names = {option: FLAGS[option] for option, value in flags.items() if value is not None}
-    changes = decoding_overrides(overrides, flags)
+    changes = decoding_overrides(overrides, beam_size)
     given = {change.partition("=")[0].strip(): change.partition("=")[2] for change in changes}
     num_best = given.get("decoding.num_hypotheses", "")
     if num_best.isdecimal() and "decoding.beam_size" not in given and not decoding.is_sampled:
         changes.append(f"decoding.beam_size={max(int(num_best), decoding.beam_size)}")
-        names = {**names, "beam_size": names.get("num_hypotheses", "decoding.num_hypotheses")}
-    try:
-        return override_decoding(decoding, changes)
-    except ConfigError as error:
-        message = error.message
-        for option, name in names.items():
-            message = re.sub(rf"\bdecoding\.{option}=(\S+)", rf"{name} \1", message)
-        raise ConfigError(message, error.hint) from error
+    return override_decoding(decoding, changes)

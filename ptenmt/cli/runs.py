@@ -1,58 +1,75 @@
 """``ptenmt info``, ``compare``, ``average``, ``import`` and ``export``: what becomes of trained runs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ptenmt.cli.charts import print_facts, print_table
 from ptenmt.cli.console import (
     Screen,
     amount,
     duration,
-    epochs_done,
     load_tensorflow,
     option_value,
     shown_perplexity,
-    silent_libraries,
 )
 from ptenmt.cli.options import NewRun, RunName, RunToDescribe, WhichWeights, run_names
-from ptenmt.config import Config
+from ptenmt.cli.tables import print_facts, print_table
 from ptenmt.config.loading import flat_options
 from ptenmt.errors import RunError
 from ptenmt.export.packaging import Format, export_model
 from ptenmt.importing.run import import_model
 from ptenmt.inspection.figures import Table
 from ptenmt.model.ctranslate2_model import Quantization
+from ptenmt.processes import silent_stderr
 from ptenmt.runs import COMMANDS, UNITS, Run, find_run, list_runs
-from ptenmt.runs.directory import RUNS_FOLDER, RunRecord
+from ptenmt.runs.directory import RUNS_FOLDER
 from ptenmt.runs.history import NOTHING, History, metric_name, metric_value
-from ptenmt.runs.weights import best_weights, list_weights
 
 if TYPE_CHECKING:
-    from ptenmt.evaluation.comparison import RunComparison
+    from ptenmt.evaluation.comparison import RunComparison, RunSummary
 
 _SHOWN_FACTS = {"created", "trained", "versions", "data", "vocabulary_sizes", "parameters"}
 
 
 def info(screen: Screen, run: RunToDescribe = None) -> dict[str, Any]:
-    """Show a run's config, sizes, progress, best score, time and memory. Without --run: list all runs.
+    """Show a run's sizes, training, best scores and config. Without --run: list all runs.
 
     Example: ptenmt info --run base
     """
+    from ptenmt.evaluation.comparison import summarize
+
     if run is not None:
         described = find_run(run)
-        print_facts(str(described.path), _summary(described))
         options = flat_options(described.config())
+        print_facts(str(described.path), _facts(described) | _figures([summarize(described)])[0])
         print_facts("\noptions", {name: option_value(value) for name, value in options.items()})
         return run_document(described) | {"options": options}
     runs = list_runs(on_unreadable=screen.warn)
     if not runs:
         hint = "train one: ptenmt train --config demo.yaml; the bundled model: ptenmt info --run starter"
         raise RunError(f"no run in {RUNS_FOLDER.absolute()}", hint)
-    table, shown = _all_runs(runs, screen.warn)
-    print_table(table)
+    rows, tasks, shown = [], set(), []
+    for each in runs:
+        try:
+            trained, summary = each.record(_SHOWN_FACTS).trained, summarize(each)
+        except RunError as error:
+            screen.warn(error.message)
+            continue
+        shown.append(each)
+        is_default = each.has_weights and summary.task not in tasks
+        tasks |= {summary.task} if is_default else set()
+        best = f"BLEU {metric_value('bleu', summary.validation.get('bleu'))}"
+        if summary.task == "next-word":
+            best = f"perplexity {shown_perplexity(summary.validation.get('loss'))}"
+        best = best if each.has_weights else "no weights"
+        figures = f"{summary.parameters:,}", _count(summary.pairs), _epochs(summary)
+        rows.append((f"{each.name} *" if is_default else each.name, *figures, best, _time(trained)))
+    header = ("run", "parameters", "pairs", "epochs", "best score", "last started")
+    title = f"{RUNS_FOLDER}, newest first; *: default without --run"
+    print_table(Table(title=title, header=header, rows=rows, numbers={1, 2, 3}))
     return {"runs": list(map(run_document, shown))}
 
 
@@ -70,54 +87,14 @@ def run_document(run: Run) -> dict[str, Any]:
     }
 
 
-def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> tuple[Table, list[Run]]:
-    """A table of the runs that can be read, and these runs."""
-    rows, tasks, shown = [], set(), []
-    for run in runs:
-        try:
-            record, config = run.record(_SHOWN_FACTS), run.config()
-            history = History(run.path).validations()
-        except RunError as error:
-            warn(error.message)
-            continue
-        shown.append(run)
-        epochs = _epochs(config, record, history[-1]["step"]) if history else NOTHING
-        best = _best_score([line["validation"] for line in history]) if run.has_weights else "no weights"
-        is_default = run.has_weights and config.task not in tasks
-        if is_default:
-            tasks.add(config.task)
-        parameters, started = f"{record.parameters:,}", _time(record.trained)
-        name = f"{run.name} *" if is_default else run.name
-        rows.append((name, config.data.source, epochs, parameters, best, started))
-    header = ("run", "data", "epoch", "parameters", "best score", "last started")
-    title = f"{RUNS_FOLDER}, newest first; *: default without --run"
-    return Table(title=title, header=header, rows=rows, numbers={2, 3, 4}), shown
-
-
-def _best_score(validations: Sequence[dict[str, Any]]) -> str:
-    """The highest BLEU; without one, as for next-word models, the lowest perplexity."""
-    bleu, losses = (
-        [scores[name] for scores in validations if scores.get(name) is not None] for name in ("bleu", "loss")
-    )
-    if bleu:
-        return f"BLEU {max(bleu):.1f}"
-    shown = shown_perplexity(min(losses, default=None))
-    return shown if shown == NOTHING else f"perplexity {shown}"
-
-
-def _summary(run: Run) -> dict[str, str]:
-    record, last = run.record(_SHOWN_FACTS), History(run.path).last()
-    latest = list_weights(run.weights_folder, "latest")  # saved together with the newest checkpoint
+def _facts(run: Run) -> dict[str, str]:
+    """Where a run comes from, and what it consists of."""
+    record = run.record(_SHOWN_FACTS)
     rows = {
-        "format": str(run.facts()["format_version"]),
         "first started": _time(record.created),
         "last started": _time(record.trained),
         "versions": ", ".join(f"{name} {version}" for name, version in record.versions.items()),
-        UNITS[run.config().task]: ", ".join(f"{part.size:,} {split}" for split, part in record.data.items())
-        or NOTHING,
-        "data fingerprint": record.data["train"].fingerprint[:16] if "train" in record.data else NOTHING,
         "vocabularies": " and ".join(f"{size:,}" for size in record.vocabulary_sizes),
-        "parameters": f"{record.parameters:,}",
     }
     if (origin := record.imported_from) is not None:
         licence = record.licence or "not stated"
@@ -126,64 +103,53 @@ def _summary(run: Run) -> dict[str, str]:
         rows["initialized from"] = record.initialized_from
     if (average_of := record.averaged_from) is not None:
         rows["averaged from"] = f"{', '.join(average_of['checkpoints'])} of {average_of['run']}"
-    else:
-        recorded = 0 if last is None else last["step"]
-        step = max([recorded, *(info.step for info in latest)])
-        rows["progress"] = f"step {step:,}, epochs {_epochs(run.config(), record, step)}"
-    rows |= _best(run)
     if not run.has_weights:
         rows["weights"] = f"none: {COMMANDS[run.config().task]} cannot use this run"
-    names = ", ".join(path.name for path in reversed(run.checkpoints()))
-    newest = "".join(f" of step {info.step:,}" for info in latest)
-    rows["checkpoints"] = names + newest if names else "none"
-    if last is not None and "seconds" in last:
-        rows |= _costs(last)
     files = [file for file in run.path.rglob("*") if file.is_file()]
-    rows["files"] = f"{len(files):,}, {amount(sum(file.stat().st_size for file in files))}"
-    return rows
-
-
-def _epochs(config: Config, record: RunRecord, step: int) -> str:
-    per_epoch = record.steps_per_epoch
-    if per_epoch is None:
-        return NOTHING
-    total_steps = per_epoch.total(config.training.epochs, config.training.max_steps)
-    return epochs_done(step, per_epoch, total_steps)
-
-
-def _best(run: Run) -> dict[str, str]:
-    config, model = run.config(), best_weights(run.weights_folder)
-    metric = config.validation.metric
-    best = History(run.path).best(metric)
-    if best is None:
-        return {"best model": model.label} if model else {}
-    scores = best["validation"]
-    names = [name for name in ("bleu", "chrf", "loss", "accuracy") if name in scores]
-    others = [f"{metric_name(name)} {metric_value(name, scores[name])}" for name in names]
-    shown = shown_perplexity(scores.get("loss"))
-    if "bleu" not in scores and shown != NOTHING:
-        apart = ", unknown words excluded" if config.task == "next-word" else ""
-        others.append(f"perplexity {shown}{apart}")
-    return {
-        f"best {metric_name(metric)}": f"{metric_value(metric, scores.get(metric))} at step {best['step']:,}"
-        f" in epoch {best['epoch']}",
-        "all scores": ", ".join(others),
+    return rows | {
+        "checkpoints": ", ".join(path.name for path in reversed(run.checkpoints())) or "none",
+        "files": f"{len(files):,}, {amount(sum(file.stat().st_size for file in files))}",
     }
 
 
-def _costs(last: dict[str, Any]) -> dict[str, str]:
-    whole = sum(last["seconds"].values()) or 1.0
-    shares = sorted(last["seconds"].items(), key=lambda item: -item[1])
-    parts = ", ".join(f"{kind} {part / whole:.0%}" for kind, part in shares)
-    return {
-        "time": f"{duration(whole)}: {parts}",
-        "peak memory": "unknown" if last["peak_memory"] is None else amount(last["peak_memory"]),
-        "skipped steps": f"{last['skipped_steps']:,}",
-    }
+def _figures(runs: Sequence["RunSummary"]) -> list[dict[str, str]]:
+    """The figures of runs by name; next-word models have a perplexity instead of BLEU."""
+    tasks = {run.task for run in runs}
+    metrics = [*(["bleu", "chrf"] if "translation" in tasks else []), "loss", "accuracy"]
+    columns = []
+    for run in runs:
+        column = {
+            "parameters": f"{run.parameters:,}",
+            f"training {_units(runs)}": _count(run.pairs),
+            "steps": _count(run.steps),
+            "epochs": _epochs(run),
+            "training time": NOTHING if run.seconds is None else duration(run.seconds),
+            "tokens/s": _count(run.tokens_per_second),
+            "best step": _count(run.best_step),
+        }
+        for metric in metrics:
+            value = metric_value(metric, run.validation.get(metric))
+            column[f"best validation: {metric_name(metric)}"] = value
+        if "next-word" in tasks:
+            column["best validation: perplexity"] = shown_perplexity(run.validation.get("loss"))
+        columns.append(column)
+    return columns
 
 
 def _time(stamp: str) -> str:
     return f"{stamp[:16].replace('T', ' ')} UTC"
+
+
+def _epochs(run: "RunSummary") -> str:
+    return NOTHING if run.epochs is None else f"{run.epochs:.4g}"
+
+
+def _units(runs: Sequence["RunSummary"]) -> str:
+    return " or ".join(dict.fromkeys(UNITS[run.task] for run in runs))
+
+
+def _count(number: float | None) -> str:
+    return NOTHING if number is None else f"{number:,.0f}"
 
 
 def compare(
@@ -211,7 +177,7 @@ def compare(
         comparison = compare_runs(runs, split, load=LoadOptions(on_warning=screen.warn), on_progress=show)
     if comparison.splits_that_differ:
         splits = " and ".join(comparison.splits_that_differ)
-        screen.warn(f"the runs have different {splits} {_units(comparison)}")
+        screen.warn(f"the runs have different {splits} {_units(comparison.runs)}")
     for name in comparison.without_weights:
         screen.warn(f"{name} has no weights: it cannot be used")
     print_comparison(comparison)
@@ -221,48 +187,20 @@ def compare(
 def print_comparison(comparison: "RunComparison") -> None:
     """Print the tables of a comparison."""
     header = ("", *(run.run for run in comparison.runs))
-    columns = [_column(comparison, number) for number in range(len(comparison.runs))]
+    columns = _figures(comparison.runs)
+    for number, scores in enumerate(comparison.scores):
+        pairs = f"{comparison.split} pairs"
+        for difference in scores.differences:
+            score = f"{difference.score.value:.1f} ± {difference.score.margin:.1f}"
+            if number:
+                score += " (=)" if difference.p_value is None else f" (p {difference.p_value:.3f})"
+            columns[number][f"{pairs}: {difference.score.name}"] = score
+        columns[number][f"{pairs}: sentences/s"] = f"{scores.sentences_per_second:,.0f}"
     results = [(name, *(column[name] for column in columns)) for name in columns[0]]
     print_table(Table(title="runs", header=header, rows=results, numbers=range(1, len(header))))
     if comparison.differences:
         rows = [(name, *map(option_value, values)) for name, values in comparison.differences.items()]
         print_table(Table(title="\noptions that differ", header=header, rows=rows))
-
-
-def _column(comparison: "RunComparison", number: int) -> dict[str, str]:
-    """The figures of a run by name; next-word models have a perplexity instead of BLEU."""
-    run, tasks = comparison.runs[number], {run.task for run in comparison.runs}
-    metrics = [*(["bleu", "chrf"] if "translation" in tasks else []), "loss", "accuracy"]
-    column = {
-        "parameters": f"{run.parameters:,}",
-        f"training {_units(comparison)}": _count(run.pairs),
-        "steps": _count(run.steps),
-        "epochs": NOTHING if run.epochs is None else f"{run.epochs:.4g}",
-        "training time": NOTHING if run.seconds is None else duration(run.seconds),
-        "tokens/s": _count(run.tokens_per_second),
-        "best step": _count(run.best_step),
-    }
-    for metric in metrics:
-        column[f"best validation: {metric_name(metric)}"] = metric_value(metric, run.validation.get(metric))
-    if "next-word" in tasks:
-        column["best validation: perplexity"] = shown_perplexity(run.validation.get("loss"))
-    if comparison.scores:
-        scores, pairs = comparison.scores[number], f"{comparison.split} pairs"
-        for difference in scores.differences:
-            score = f"{difference.score.value:.1f} ± {difference.score.margin:.1f}"
-            if number:
-                score += " (=)" if difference.p_value is None else f" (p {difference.p_value:.3f})"
-            column[f"{pairs}: {difference.score.name}"] = score
-        column[f"{pairs}: sentences/s"] = f"{scores.sentences_per_second:,.0f}"
-    return column
-
-
-def _units(comparison: "RunComparison") -> str:
-    return " or ".join(dict.fromkeys(UNITS[run.task] for run in comparison.runs))
-
-
-def _count(number: float | None) -> str:
-    return NOTHING if number is None else f"{number:,.0f}"
 
 
 def average(
@@ -288,12 +226,9 @@ def average(
     path = average_run(run, last=last, to=to)
     averaged = Run(path)
     of = ", ".join(averaged.facts()["averaged_from"]["checkpoints"])
-    if averaged.config().task == "next-word":
-        purpose, command = "complete", ["complete", "--run", str(path), "TEXT"]
-    else:
-        purpose, command = "score it", ["evaluate", "--run", str(path), "--split", "validation"]
-    screen.say(f"averaged {of}: {path}; {purpose} with")
-    screen.say_command(["ptenmt", *command])
+    command = COMMANDS[averaged.config().task]
+    screen.say(f"averaged {of}: {path}; {command} with")
+    screen.say_command(["ptenmt", command, "--run", str(path), "TEXT"])
     return run_document(averaged)
 
 
@@ -368,10 +303,18 @@ def export(
         quantization: How weights are stored (ctranslate2, argos): int8 is the smallest and fastest.
         output: A new folder, or for argos and web a file. Without it, the run's earlier export is replaced.
     """
-    with silent_libraries(screen) as warn:  # log lines of TensorFlow and SentencePiece
+    warnings: list[str] = []
+    with nullcontext() if screen.verbose else silent_stderr():  # of TensorFlow and SentencePiece
         exported = export_model(
-            run, format=form, quantization=quantization, output=output, checkpoint=checkpoint, on_warning=warn
+            run,
+            format=form,
+            quantization=quantization,
+            output=output,
+            checkpoint=checkpoint,
+            on_warning=warnings.append,
         )
+    for warning in warnings:
+        screen.warn(warning)
     stored = exported.quantization or "float32"
     screen.say(
         f"exported {exported.weights.label} as {form} in {stored}: {exported.path}, "

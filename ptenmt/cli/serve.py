@@ -3,20 +3,18 @@
 Args:
     host: Address to listen on; 0.0.0.0: all interfaces.
     port: Port to listen on; 0: any free port.
-    pivot: Chain two runs over a common language where there is no direct one.
     keys: Require an API key from this file.
     add_key: Do not serve: create a key for NAME, add its hash to --keys, and print the key.
     glossary: Terms and their translations, a pair a line, separated by a tab, which requests may name as
         the file without its ending; may be given several times.
     limit: A limit of requests, such as characters=9000, file_megabytes=2 or requests_per_minute=60; may be
         given several times. docs/serving.md lists them all.
-    allowed_host: Answer only requests to this host, as in their Host header; may be given several times.
     allow_origin: Allow web pages of this origin (CORS), such as https://example.org, or * for all; may be
         given several times.
     url_prefix: The path of this server in URLs behind a proxy, such as /pt.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -35,20 +33,17 @@ _access = partial(typer.Option, rich_help_panel="Address and access")
 
 def serve(
     screen: Screen,
-    runs: options.RunsToServe = None,
+    runs: options.RunNames = None,
     checkpoint: options.WhichWeights = "best",
     host: Annotated[str, _access(metavar="ADDRESS")] = "127.0.0.1",
     port: Annotated[int, _access("--port", "-p", metavar="N", min=0, max=65_535)] = 5000,
-    pivot: Annotated[bool, typer.Option("--pivot")] = False,
     device: options.Device = "cpu",
     threads: options.Threads = None,
-    beam_size: options.BeamSize = None,
     overrides: options.DecodingOverrides = None,
     keys: Annotated[Path | None, _access(metavar="FILE", show_default="no keys")] = None,
     add_key: Annotated[str | None, _access(metavar="NAME", show_default=False)] = None,
     glossary: Annotated[list[Path] | None, typer.Option(metavar="FILE", show_default="none")] = None,
     limit: Annotated[list[str] | None, _access(metavar="NAME=NUMBER", show_default=False)] = None,
-    allowed_host: Annotated[list[str] | None, _access(metavar="NAME", show_default="any")] = None,
     allow_origin: Annotated[list[str] | None, _access(metavar="URL", show_default="none")] = None,
     url_prefix: Annotated[str, _access(metavar="PATH", show_default=False)] = "",
 ) -> None:
@@ -90,7 +85,7 @@ def serve(
     directions = [
         direction_of_run(
             model,
-            options.chosen_decoding(model.config.decoding, overrides, {"beam_size": beam_size}),
+            options.chosen_decoding(model.config.decoding, overrides),
             checkpoint,
             device=device,
             threads=threads,
@@ -99,7 +94,7 @@ def serve(
     ]
     run_server(
         Service(
-            Models(directions, pivots=pivot),
+            Models(directions),
             limits,
             Keys(keys, limits),
             threads=threads or available_cores(),
@@ -108,15 +103,13 @@ def serve(
         host=host,
         port=port,
         origins=allow_origin or [],
-        hosts=allowed_host or [],
         prefix=f"/{url_prefix.strip('/')}".rstrip("/"),
-        on_start=lambda url: screen.say(_greeting(trained, url, allow_origin)),
+        on_start=lambda url: screen.say(_greeting(trained, url)),
         on_warning=screen.warn_loudly,
     )
     screen.say("stopped")
 
 
-def _greeting(models: Iterable[TrainedModel], url: str, origins: Sequence[str] | None) -> str:
+def _greeting(models: Iterable[TrainedModel], url: str) -> str:
     labels = (f"{' → '.join(model.config.data.languages)} with {model_label(model)}" for model in models)
-    pages = f" (for pages of {' and '.join(origins)}, too)" if origins else ""
-    return f"{', '.join(labels)} at {url}{pages} — Ctrl-C stops the server"
+    return f"{', '.join(labels)} at {url} — Ctrl-C stops the server"

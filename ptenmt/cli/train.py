@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from ptenmt.cli import options
-from ptenmt.cli.charts import print_facts
 from ptenmt.cli.console import Screen, amount, counted, duration, load_tensorflow, steps_of_epochs
 from ptenmt.cli.runs import print_comparison, run_document
+from ptenmt.cli.tables import print_facts
 from ptenmt.cli.training_view import TrainingView
 from ptenmt.config.loading import find_config, load_config
 from ptenmt.evaluation.comparison import compare
@@ -21,7 +21,6 @@ _POOR_BLEU = 10
 
 if TYPE_CHECKING:
     from ptenmt.training.dry_run import DryRun
-    from ptenmt.training.session import TrainingResult
 
 
 def train(
@@ -52,8 +51,6 @@ def train(
     settings = load_config(config, overrides or [])
     name = find_config(config).stem if run is None else run
     given: dict[str, Any] = {"fresh": fresh, "init_from": init_from}
-    if screen.console.is_terminal:
-        screen.say("loading TensorFlow and preparing the data…")
     load_tensorflow(screen)
     from ptenmt.training.dry_run import dry_run as run_dry
     from ptenmt.training.session import train as train_run
@@ -70,8 +67,8 @@ def train(
     if not result.is_chief:  # one worker's messages are enough
         raise typer.Exit(0 if result.stopped_by is None else 128 + signal.Signals(result.stopped_by))
     if result.stopped_by is not None:
-        is_fresh = fresh and not view.has_saved
-        _end_by_signal(result.stopped_by, _how_it_stopped(result, is_fresh), screen, view, context)
+        how = "stopped" if result.is_saved else "stopped without saving"
+        _end_by_signal(result.stopped_by, how, screen, view, context)
     command, metric = COMMANDS[settings.task], settings.validation.metric
     info, best = best_weights(Run(result.run).weights_folder), ""
     if info is not None:
@@ -89,9 +86,6 @@ def train(
         )
     screen.say(f"done: {result.run}{best}; {command} with")
     screen.say_command(["ptenmt", command, "--run", name, "TEXT"])
-    if init_from is not None and settings.task == "translation":
-        screen.say("compare it with the run that it started from by")
-        screen.say_command(["ptenmt", "compare", name, init_from, "--split", "validation"])
     return run_document(Run(result.run))
 
 
@@ -105,24 +99,12 @@ def _end_by_signal(
     raise typer.Exit(128 + signal.Signals(number))
 
 
-def _how_it_stopped(result: "TrainingResult", is_fresh: bool) -> str:
-    if result.is_saved:
-        return "stopped"
-    if not is_fresh and Run(result.run).checkpoints():
-        return "stopped without saving; the last checkpoint is kept"
-    return "stopped before anything was saved"
-
-
 def _dry_run_facts(trial: "DryRun") -> dict[str, str]:
     """Whether the training fits, and how long it takes."""
     sentences, length = trial.largest_batch
     memory = "unknown" if trial.peak_memory is None else amount(trial.peak_memory)
     if trial.peak_device_memory is not None:
         memory += f", and {amount(trial.peak_device_memory)} on the GPU"
-    resumes = "no"
-    if trial.resumed_from is not None:
-        checkpoint, step = trial.resumed_from
-        resumes = f"yes: {checkpoint}, step {step:,}"
     return {
         trial.unit: ", ".join(f"{count:,} {split}" for split, count in trial.examples.items()),
         "parameters": f"{trial.parameters:,}",
@@ -130,7 +112,6 @@ def _dry_run_facts(trial: "DryRun") -> dict[str, str]:
         "peak memory": memory,
         "steps": f"{steps_of_epochs(trial.steps_per_epoch)}, {trial.steps_left:,} left",
         "time left": f"about {duration(trial.seconds)}, without validations",
-        "would resume from a checkpoint": resumes,
     }
 
 

@@ -1,19 +1,14 @@
-"""Display of training events: two bars and current figures on a terminal, plain lines elsewhere."""
+"""Display of training events: a bar on a terminal, plain lines elsewhere."""
 
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from rich.console import Group
-from rich.live import Live
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
 from ptenmt.cli.console import (
     Screen,
     counted,
     duration,
-    epochs_done,
     mixture,
     num_epochs,
     shown_perplexity,
@@ -24,8 +19,6 @@ from ptenmt.runs.history import metric_name, metric_value
 from ptenmt.training import events
 
 _PLAIN_REPORTS_PER_EPOCH = 4
-_MIN_WIDTH_FOR_BARS = 50
-"""On narrower terminals, bars would leave no room for the numbers."""
 _GONE = {"pairs": "training pairs dropped", "windows": "windows dropped because their next word is unknown"}
 _COMPILING = "compiling the first step…"
 _MIN_LABEL_WIDTH = 4
@@ -42,33 +35,21 @@ class TrainingView:
     def __init__(self, screen: Screen, config: Config) -> None:
         self._screen = screen
         is_translator = config.task == "translation"
-        languages = config.data.languages
-        self._labels = (*languages, "ref", "now") if is_translator else _NEXT_WORD_LABELS
+        self._labels = (*config.data.languages, "ref", "now") if is_translator else _NEXT_WORD_LABELS
         self._metric = config.validation.metric
         self._has_one_vocabulary = config.tokenizer.shared or not is_translator
-        bar = [BarColumn(bar_width=None)] if screen.console.width >= _MIN_WIDTH_FOR_BARS else []
-        self._bars = Progress(
-            TextColumn("{task.description:<10}"),
-            *bar,
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[left]}"),
-            console=screen.console,
-        )
-        self._figures = Text(no_wrap=True, overflow="ellipsis")
-        self._standing = Text(no_wrap=True, overflow="ellipsis", style="green")
-        self._live: Live | None = None
+        self._bar = screen.progress("{task.completed}/{task.total}", "{task.fields[figures]}", transient=True)
+        self._task = self._bar.add_task(_COMPILING, figures="")
         self._started: events.TrainingStarted | None = None
-        self._best = ""
         self._plain_reports = 0
 
     @contextmanager
     def showing(self) -> Iterator["TrainingView"]:
-        """Draw the bars, and restore the terminal however training ends."""
+        """Draw the bar, and restore the terminal however training ends."""
         try:
             yield self
         finally:
-            if self._live is not None:
-                self._live.stop()
+            self._bar.stop()
 
     def show(self, event: events.Event) -> None:
         """Show an event."""
@@ -78,16 +59,15 @@ class TrainingView:
             case events.TrainingStarted():
                 self._training_started(event)
             case events.StageStarted():
-                sources = mixture(event.pairs)
-                self._screen.say(f"sources from epoch {event.epoch} on: {sources}")
+                self._screen.say(f"sources from epoch {event.epoch} on: {mixture(event.pairs)}")
             case events.Warned():
                 self._screen.warn(event.message)
-            case events.StepDone():
-                self._step_done(event)
-            case events.ValidationStep() if self._live is not None:
-                self._show_steps("validation", event.done, event.total)
-            case events.Validated():
-                self._validated(event)
+            case events.StepDone() if self._started is not None:  # not in a dry run
+                self._step_done(event, self._started)
+            case events.ValidationStep() if self._started is not None:
+                self._show_bar("validation", event.done, event.total)
+            case events.Validated() if self._started is not None:
+                self._validated(event, self._started)
             case events.CheckpointSaved():
                 self.has_saved = True
                 place = _place(event.epoch, event.step_in_epoch)
@@ -123,74 +103,48 @@ class TrainingView:
             epochs = num_epochs(event.total_steps, event.steps_per_epoch)
             self._screen.say(f"resuming after {place} of {epochs}, from {event.resumed_from}", "bold")
         if event.is_over:
-            self._screen.say(f"nothing left to do: {_how_to_continue(event)}, or use --fresh")
+            options = "training.epochs, training.max_steps or validation.patience"
+            self._screen.say(f"nothing left to do: raise {options}, or use --fresh")
             return
         self._screen.say("figures of each validation: training|validation")
         if not self._screen.is_live:
             self._screen.say(_COMPILING)
-        if self._screen.is_live:
-            done = event.steps_per_epoch.before(event.epoch) + event.step_in_epoch
-            total, num_steps = event.total_steps, event.steps_per_epoch.of(event.epoch)
-            self._whole_task = self._bars.add_task("training", total=total, completed=done, left="")
-            self._steps_task = self._bars.add_task("", left="")
-            self._show_steps(f"epoch {event.epoch + 1}", event.step_in_epoch, num_steps)
-            self._figures.plain = _COMPILING
-            lines = Group(self._bars, self._figures, self._standing)
-            self._live = Live(lines, console=self._screen.console, transient=True)
-            self._live.start()
+        done = event.steps_per_epoch.before(event.epoch) + event.step_in_epoch
+        self._show_bar(_COMPILING, done, event.total_steps)
+        self._bar.start()
 
-    def _step_done(self, event: events.StepDone) -> None:
-        if self._started is None:  # a dry run
-            return
-        num_steps = self._started.steps_per_epoch.of(event.epoch - 1)
-        figures = [
-            f"loss {event.loss:.4f}",
-            f"accuracy {event.accuracy:.4f}",
-            f"rate {event.learning_rate:.2e}",
-            f"{event.tokens_per_second:,.0f} tokens/s",
-        ]
-        left = "" if event.seconds_left is None else f"{duration(event.seconds_left)} left"
-        if self._live is not None:
-            done = self._started.steps_per_epoch.before(event.epoch - 1) + event.step_in_epoch
-            self._bars.update(self._whole_task, completed=done, left=left)
-            self._show_steps(f"epoch {event.epoch}", event.step_in_epoch, num_steps)
-            self._figures.plain = _filled(figures, self._screen.console.width)
-            return
-        reached = event.step_in_epoch * _PLAIN_REPORTS_PER_EPOCH // num_steps
-        if reached != self._plain_reports and event.step_in_epoch < num_steps:
-            parts = [f"epoch {event.epoch}", f"step {event.step_in_epoch}/{num_steps}", left, *figures]
-            console = self._screen.console
-            lines = _filled(parts, console.width if console.is_terminal else sys.maxsize)
-            self._screen.say(lines.partition("\n")[0])  # what does not fit is left out
+    def _show_bar(self, what: str, done: int, total: int, figures: str = "") -> None:
+        self._bar.update(self._task, description=what, completed=done, total=total, figures=figures)
+
+    def _step_done(self, event: events.StepDone, started: events.TrainingStarted) -> None:
+        epoch, step, num_steps = event.epoch, event.step_in_epoch, started.steps_per_epoch.of(event.epoch - 1)
+        left = [] if event.seconds_left is None else [f"{duration(event.seconds_left)} left"]
+        loss, speed = f"loss {event.loss:.4f}", f"{event.tokens_per_second:,.0f} tokens/s"
+        done = started.steps_per_epoch.before(epoch - 1) + step
+        self._show_bar(f"epoch {epoch}", done, started.total_steps, "  ".join([*left, loss, speed]))
+        reached = step * _PLAIN_REPORTS_PER_EPOCH // num_steps
+        if not self._screen.is_live and reached != self._plain_reports and step < num_steps:
+            figures = loss, f"accuracy {event.accuracy:.4f}", f"rate {event.learning_rate:.2e}", speed
+            self._screen.say("  ".join([f"epoch {epoch}", f"step {step}/{num_steps}", *left, *figures]))
         self._plain_reports = reached % _PLAIN_REPORTS_PER_EPOCH
 
-    def _show_steps(self, description: str, done: int, total: int) -> None:
-        self._bars.update(self._steps_task, description=description, completed=done, total=total)
-
-    def _validated(self, event: events.Validated) -> None:
-        scores, step, console = event.scores, event.global_step, self._screen.console
-        if event.is_best:
-            score = metric_value(self._metric, getattr(scores, self._metric))
-            best = f"best {metric_name(self._metric)} {score} at step "
-            verdict = "same score, lower loss" if self._best.startswith(best) else "best so far"
-            self._best = f"{best}{step:,}"
-        patience = ""
-        if event.patience_left is not None:
-            left = counted(event.patience_left, "validation")
-            patience = f"patience: {left} left" if event.patience_left else "patience exhausted"
-        assert self._started is not None, "TrainingStarted comes first"
-        epochs = epochs_done(step, self._started.steps_per_epoch, self._started.total_steps)
+    def _validated(self, event: events.Validated, started: events.TrainingStarted) -> None:
+        scores, step, epochs = event.scores, event.global_step, started.steps_per_epoch
         quality = f"perplexity {shown_perplexity(scores.loss)}"
         if scores.bleu is not None and scores.chrf is not None:
             quality = f"BLEU {scores.bleu:.1f}  chrF {scores.chrf:.1f}"
+        done = f"{round(epochs.position(step), 1):g}/{num_epochs(started.total_steps, epochs)}"
         parts = [
-            f"epochs {epochs}  step {step:,}  {quality}",
-            f"loss {event.train_loss:.3f}|{scores.loss:.3f}  "
+            f"epochs {done}  step {step:,}",
+            quality,
+            f"loss {event.train_loss:.3f}|{scores.loss:.3f}",
             f"accuracy {event.train_accuracy:.3f}|{scores.accuracy:.3f}",
-            verdict if event.is_best else patience,
         ]
-        self._screen.say(_filled(parts, console.width if console.is_terminal else sys.maxsize), "bold")
-        self._standing.plain = _filled([self._best, patience], console.width)
+        if event.is_best:
+            parts.append("best so far")
+        elif event.patience_left is not None:
+            parts.append(f"patience: {counted(event.patience_left, 'validation')} left")
+        self._screen.say("  ".join(parts), "bold")
         source, _, reference, translation = self._labels
         for sample in scores.samples:
             texts = (sample.source, sample.reference, sample.translation)
@@ -208,26 +162,6 @@ class TrainingView:
                 console.print(line, soft_wrap=True)
 
 
-def _filled(parts: Iterable[str], width: int) -> str:
-    """Join parts that are not empty into lines no wider than ``width``; no part is broken."""
-    lines: list[str] = []
-    for part in filter(None, parts):
-        if lines and len(lines[-1]) + 2 + len(part) <= width:
-            lines[-1] += f"  {part}"
-        else:
-            lines.append(part)
-    return "\n".join(lines)
-
-
 def _place(epoch: int, step: int) -> str:
     """A position in training, by complete epochs and steps of the next."""
     return f"step {step:,} of epoch {epoch + 1}" if step else f"epoch {epoch}"
-
-
-def _how_to_continue(event: events.TrainingStarted) -> str:
-    """Which option to change to continue a finished training."""
-    if event.steps_per_epoch.before(event.epoch) + event.step_in_epoch < event.total_steps:
-        return "it stopped early; raise validation.patience to continue"
-    if event.total_steps < event.steps_per_epoch.before(event.epochs):
-        return "raise training.max_steps to continue"
-    return "raise training.epochs to continue"

@@ -2,8 +2,6 @@
 
 Args:
     texts: Sentences, or with --output-dir documents; standard input by default, or for a single -.
-    n_best: Write the N best translations of each text as Moses does, a line each: number of the text from 0
-        on ||| translation ||| score. Raises the beam size to N unless --beam-size is given.
     prefix: Target prefix: what every translation starts with.
     glossary: Terms and their translations, a pair a line, separated by a tab; equal: not translated.
     input_file: Translate this file, plain or .gz.
@@ -12,7 +10,6 @@ Args:
         .json, .yaml) into this folder, where they keep their names and layout.
     shard: Translate only the K-th of N parts of the input, such as 3/16, on one of N machines; their outputs,
         joined in order, are that of the whole. A part is a multiple of 2,048 lines, fewer if long.
-    raw: Keep the spacing of the training corpus: 'well .' instead of 'well.'
     as_json: Write a JSON object for each text: source, translation, raw, score, tokens, alternatives,
         is_complete, is_retried, is_split, detected, unknown, sentences.
 """
@@ -20,9 +17,7 @@ Args:
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import replace
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -36,7 +31,7 @@ from ptenmt.cli.translate_lines import Destination, TranslationJob, TranslationV
 from ptenmt.config import DecodingConfig
 from ptenmt.data.languages import language_name
 from ptenmt.data.readers import Lines, opened_lines
-from ptenmt.errors import PtenmtError
+from ptenmt.errors import OutputError, PtenmtError
 from ptenmt.runs import Choice, Run, find_run
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.translation.batching import shard as find_shard
@@ -50,23 +45,13 @@ DOCUMENTS = (
 )
 """File name suffixes of documents that are no lines of text."""
 _file_option = partial(typer.Option, rich_help_panel="Files")
-_format_option = partial(typer.Option, rich_help_panel="Output format")
 _ONE = "decoding.num_hypotheses=1"
 _SAMPLED = ["decoding.beam_size=1", "decoding.top_k=0"]
-_EXCLUSIVE = {
-    "texts": ("input_file",),
-    "output_folder": ("output_file", "n_best", "prefix", "shard", "raw", "as_json"),
-}
 
 
 def _texts(given: list[str] | None) -> list[str] | None:
     """The texts of the command line; none for a single -, which is standard input."""
     return None if given == ["-"] else options.as_text(given)
-
-
-def _output(file: Path | None) -> Path | None:
-    """The file to write; None for standard output."""
-    return None if str(file) in ("-", "/dev/stdout") else file
 
 
 def translate(
@@ -79,19 +64,15 @@ def translate(
     device: options.Device = "cpu",
     threads: options.Threads = None,
     beam_size: options.BeamSize = None,
-    n_best: Annotated[int | None, options.search(metavar="N")] = None,
     prefix: Annotated[str, options.search(metavar="TEXT", show_default=False, callback=options.as_text)] = "",
     glossary: Annotated[Path | None, typer.Option(metavar="FILE", show_default=False)] = None,
     overrides: options.DecodingOverrides = None,
     input_file: Annotated[Path | None, _file_option("--input", "-i", metavar="FILE")] = None,
-    output_file: Annotated[
-        Path | None, _file_option("--output", "-o", metavar="FILE", callback=_output)
-    ] = None,
+    output_file: Annotated[Path | None, _file_option("--output", "-o", metavar="FILE")] = None,
     output_folder: Annotated[Path | None, _file_option("--output-dir", metavar="DIR")] = None,
     resume: options.Resume = False,
     shard: Annotated[str | None, _file_option("--shard", metavar="K/N", show_default=False)] = None,
-    raw: Annotated[bool, _format_option("--raw")] = False,
-    as_json: Annotated[bool, _format_option("--json")] = False,
+    as_json: Annotated[bool, typer.Option("--json")] = False,
 ) -> None:
     """Translate sentences: arguments, a file, standard input, or as they are typed.
 
@@ -105,64 +86,61 @@ def translate(
 
     Example: ptenmt translate report.docx page.html film.srt --output-dir en
     """
+    output_file = None if str(output_file) == "-" else output_file
     destination = Destination(file=output_file, input_file=input_file, resume=resume and not output_folder)
-    options.refuse_contradictions(context, _EXCLUSIVE)
+    for_lines = {"--output": output_file, "--prefix": prefix, "--shard": shard, "--json": as_json}
+    options.refuse_together({"TEXT": texts, "--input": input_file})
+    options.refuse_together({"--output-dir": output_folder, **for_lines})
     if destination.is_complete:
         screen.note(f"{output_file} is complete: nothing to resume")
         return
     terms = None if glossary is None else Glossary.read(glossary)
     directory = find_run(run, "translation")
-    flags = {"beam_size": beam_size, "num_hypotheses": n_best}
-    decoding = options.chosen_decoding(directory.config().decoding, overrides, flags)
+    decoding = options.chosen_decoding(directory.config().decoding, overrides, beam_size)
     part = None if shard is None else _part(shard, input_file, output_file)
+    resume_command = options.resume_command(context, add="--resume")
 
-    def load() -> tuple[TrainedModel, TranslationJob]:
+    def load() -> TranslationJob:
         trained, translator = _load(screen, directory, checkpoint, engine, device, threads, decoding)
-        num_best = decoding.num_hypotheses
-        return trained, TranslationJob(
+        if sys.stderr.isatty():
+            screen.note(model_label(trained))
+        return TranslationJob(
             translator=translator,
             options=decoding,
             weights=trained.info.checksum,
             glossary=terms,
             prefix=prefix,
-            raw=raw,
             as_json=as_json,
-            num_rows=num_best if n_best or num_best > 1 else 0,
+            first_number=part[0] if part else 0,
         )
 
     if output_folder is not None:
-        _translate_documents(screen, context, texts, input_file, output_folder, load, resume=resume)
+        documents = [input_file] if input_file else list(map(Path, texts or []))
+        if not documents:
+            raise PtenmtError("--output-dir needs documents", "name files after the command")
+        from ptenmt.cli.documents import translate_documents  # office files' libraries
+
+        translate_documents(screen, documents, output_folder, load, resume_command, resume=resume)
         return
+    for text in filter(os.path.isfile, texts or []):
+        screen.warn(f"{text} is a file: --input translates its lines, --output-dir a document")
     file = _opened(input_file)  # first, to report a missing one at once
     with nullcontext(texts) if texts else file as lines, destination.locked():
-        destination.warn_of_leftover(screen)
-        trained, job = load()
-        screen.name_model(model_label(trained))
+        job = load()
         is_typed = not texts and input_file is None and sys.stdin.isatty()
         if is_typed:
             screen.say("Type a sentence and press Enter; Ctrl-D ends.")
-        typed = is_typed and sys.stdout.isatty()
-        read = _TypedLines(trained.config.data.languages[0]) if typed else lines
-        _translate_lines(screen, job, read, destination, is_typed, context, part)
-
-
-def _translate_documents(
-    screen: Screen,
-    context: typer.Context,
-    names: Sequence[str] | None,
-    input_file: Path | None,
-    folder: Path,
-    load: Callable[[], tuple[TrainedModel, TranslationJob]],
-    *,
-    resume: bool,
-) -> None:
-    documents = [input_file] if input_file else list(map(Path, names or []))
-    if not documents:
-        raise PtenmtError("--output-dir needs documents", "name files after the command")
-    from ptenmt.cli.documents import translate_documents  # office files' libraries
-
-    command = options.resume_command(context, add="--resume")
-    translate_documents(screen, documents, folder, lambda: load()[1], command, resume=resume)
+        reads_file = input_file is not None and not sys.stdout.isatty()
+        view = TranslationView(
+            screen,
+            lines if part is None and isinstance(lines, Lines) else None,
+            is_shown=not texts and not is_typed and (output_file is not None or reads_file),
+            target=job.translator.config.data.languages[1],
+        )
+        chosen = lines if part is None else islice(lines, *part)
+        problems = run_job(job, chosen, destination, view, resume_command)
+    for problem, count in problems.items():
+        screen.warn(f"{problem}: {count:,}")
 
 
 def _opened(input_file: Path | None) -> AbstractContextManager[Lines]:
@@ -202,57 +180,6 @@ def _load(
     return trained, Translator.from_trained_model(trained, engine, decoding, device=device, threads=threads)
 
 
-def _translate_lines(
-    screen: Screen,
-    job: TranslationJob,
-    lines: Iterable[str],
-    destination: Destination,
-    is_typed: bool,
-    context: typer.Context,
-    part: tuple[int, int] | None,
-) -> None:
-    reads_file = destination.input_file is not None and not sys.stdout.isatty()
-    shows_progress = not is_typed and (destination.file is not None or reads_file)
-    given = lines if isinstance(lines, Lines) else None
-    for text in lines if isinstance(lines, list) else []:
-        if os.path.isfile(text):
-            screen.warn(f"{text} is a file: --input translates its lines, --output-dir a document")
-    is_empty = part is not None and part[0] == part[1]
-    is_shown = given is not None and shows_progress and not is_empty
-    target = job.translator.config.data.languages[1]
-    view = TranslationView(screen, given if part is None else None, is_shown=is_shown, target=target)
-    if is_empty:
-        screen.say(f"part {context.params['shard']} has no lines: the input is too short for so many parts")
-    if part is not None:
-        lines = islice(lines, *part)
-        job = replace(job, first_number=part[0])
-    problems = run_job(job, lines, destination, view, options.resume_command(context, add="--resume"))
-    for problem, count in problems.items():
-        screen.warn(f"{problem}: {count:,}")
-
-
-class _TypedLines:
-    """Lines that somebody types, with line editing and history where Python has readline."""
-
-    def __init__(self, language: str) -> None:
-        with suppress(ImportError):  # Python for Windows has none
-            import readline  # noqa: F401 — input() uses it
-        self._prompt = f"{language}> "
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        try:
-            return input(self._prompt)
-        except EOFError:
-            raise StopIteration from None
-
-    def has_more(self, _seconds: float) -> bool:
-        """No: each line is translated before the next one is typed."""
-        return False
-
-
 def backtranslate(
     screen: Screen,
     context: typer.Context,
@@ -264,53 +191,41 @@ def backtranslate(
     device: options.Device = "cpu",
     threads: options.Threads = None,
     sample: Annotated[bool, options.search("--sample")] = False,
-    beam_size: options.BeamSize = None,
     overrides: options.DecodingOverrides = None,
-    min_score: Annotated[float | None, typer.Option(max=0, metavar="X", show_default="all")] = None,
-    max_words: Annotated[int, typer.Option(min=1, metavar="N")] = 100,
     resume: options.Resume = False,
 ) -> None:
     """Translate text of a target language back, to train a model on it: back-translation.
 
     The run translates in the reverse direction of the future model. Each line of the output is a synthetic
     source, the original line and the score of the translation, its mean log-probability per token, separated
-    by tabs: name the file in data.train, with a tag. Lines that are empty, too long or in another language
-    are left out, and those whose translation is truncated. Sampling with the same decoding.seed gives the
-    same file.
+    by tabs: name the file in data.train, with a tag. Lines that are empty, of more than 100 words or in
+    another language are left out, and those whose translation is truncated. Sampling with the same
+    decoding.seed gives the same file.
 
     Example: ptenmt backtranslate --run english-portuguese --input mono.en.gz --output bt.tsv.gz
 
-    Example: ptenmt backtranslate --run english-portuguese -i mono.en.gz -o bt.tsv.gz --sample --min-score -2
+    Example: ptenmt backtranslate --run english-portuguese -i mono.en.gz -o bt.tsv.gz --sample
 
     Args:
         input_file: Text in the run's source language, a sentence a line; .gz too.
         output_file: The pairs, complete or not at all: .tsv or .tsv.gz.
         sample: Sample each token from the model's distribution instead of searching for the most probable
             translation; restrict it with --set decoding.top_k=10.
-        min_score: Leave out pairs that score below X, for example -1.
-        max_words: Leave out lines of more words.
     """
     from ptenmt.translation.backtranslation import EMPTY, FOREIGN, PAIRS, BackTranslation, left_out  # NumPy
 
-    options.refuse_together({"--sample": sample, "--beam-size": beam_size})
-    options.require_pairs_file(output_file)
+    if not output_file.name.lower().endswith((".tsv", ".tsv.gz")):
+        raise OutputError(f"--output {output_file} must end in .tsv or .tsv.gz")
     destination = Destination(file=output_file, input_file=input_file, resume=resume)
     if destination.is_complete:
         screen.note(f"{output_file} is complete: nothing to resume")
         return
     directory = find_run(run)
     overrides = [_ONE, *(_SAMPLED if sample else []), *(overrides or [])]
-    decoding = options.chosen_decoding(directory.config().decoding, overrides, {"beam_size": beam_size})
+    decoding = options.chosen_decoding(directory.config().decoding, overrides)
     with opened_lines(input_file) as lines, destination.locked():
-        destination.warn_of_leftover(screen)
         trained, translator = _load(screen, directory, checkpoint, engine, device, threads, decoding)
-        job = BackTranslation(
-            translator=translator,
-            weights=trained.info.checksum,
-            max_words=max_words,
-            min_score=min_score,
-            on_warning=screen.warn,
-        )
+        job = BackTranslation(translator=translator, weights=trained.info.checksum, on_warning=screen.warn)
         view = TranslationView(screen, lines, is_shown=True)
         command = options.resume_command(context, add="--resume")
         counts = run_job(job, lines, destination, view, command, left_out)

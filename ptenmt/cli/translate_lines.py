@@ -14,14 +14,13 @@ from typing import IO, TYPE_CHECKING, Any
 import typer
 
 from ptenmt._version import __version__
-from ptenmt.atomic_files import json_text, output_errors
+from ptenmt.atomic_files import json_text
 from ptenmt.cli.console import Screen, counted, duration, standard_output
 from ptenmt.config import DecodingConfig
 from ptenmt.data.languages import language_name
 from ptenmt.data.readers import Lines
 from ptenmt.errors import OutputError, PtenmtError
 from ptenmt.translation import Translation, Translator
-from ptenmt.translation.batching import MAX_BUFFER_CHARACTERS
 from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.resumable_output import (
     OutputChunk,
@@ -29,7 +28,6 @@ from ptenmt.translation.resumable_output import (
     ResumeError,
     locked,
     open_resumable,
-    partial_file,
 )
 from ptenmt.translation.translator import BUFFER_SIZE
 
@@ -42,8 +40,8 @@ INTERRUPTED = 130
 """The exit status after Ctrl-C."""
 TRUNCATED = "translations truncated at the maximum length (decoding.max_length)"
 SPLIT = "texts with a sentence too long for the model, which was split"
-_SECONDS_PER_LINE = 5, 60
-"""Between the lines of progress where there is no bar: at first, and at most, as they double."""
+_SECONDS_PER_LINE = 60
+"""Between the lines of progress where there is no bar."""
 _SHOWN_WORDS = 5
 _SHOWN_IN_JSON = ("is_complete", "is_retried", "is_split", "detected", "unknown")
 
@@ -80,11 +78,7 @@ class TranslationJob:
     weights: str
     glossary: Glossary | None = None
     prefix: str = ""
-    raw: bool = False
     as_json: bool = False
-    num_rows: int = 0
-    """If above 0, write at most as many lines for each text, as Moses does: the number of the text from 0 on,
-    a translation and its score, separated by ``|||``."""
     first_number: int = 0
     """That of the first text."""
 
@@ -101,7 +95,7 @@ class TranslationJob:
             self.options,
             glossary=self.glossary,
             prefix=self.prefix,
-            with_scores=self.as_json or self.num_rows > 0,
+            with_scores=self.as_json or self.options.num_hypotheses > 1,
             on_progress=on_progress,
         )
         for translations in buffers:
@@ -118,25 +112,25 @@ class TranslationJob:
             )
 
     def lines(self, translation: Translation, number: int = 0) -> str:
-        """Format a translation, with its line end; ``number``: that of its text."""
+        """Format a translation, with its line end.
+
+        Of several hypotheses each is a line, as Moses writes it: the ``number`` of the text, the translation
+        and its score, separated by ``|||``.
+        """
         if self.as_json:
             return json_text(json_facts(translation)) + "\n"
-        if not self.num_rows:
-            return f"{self._text(translation)}\n"
-        ranked = [translation, *translation.alternatives][: self.num_rows]
+        if self.options.num_hypotheses == 1:
+            return f"{translation.text}\n"
         return "".join(
-            f"{number} ||| {' '.join(self._text(each).split())} ||| {each.score:.4f}\n" for each in ranked
+            f"{number} ||| {' '.join(each.text.split())} ||| {each.score:.4f}\n"
+            for each in [translation, *translation.alternatives]
         )
-
-    def _text(self, translation: Translation) -> str:
-        return translation.raw if self.raw else translation.text
 
     def facts(self) -> dict[str, Any]:
         """Facts that the translations depend on, besides the texts."""
         return {
             "ptenmt": __version__,
-            **{name: getattr(self, name) for name in ("weights", "prefix", "raw", "as_json")},
-            "lines for each text": self.num_rows,
+            **{name: getattr(self, name) for name in ("weights", "prefix", "as_json")},
             "first line": self.first_number + 1,
             "engine": self.translator.engine.identity,
             "glossary": "" if self.glossary is None else self.glossary.checksum,
@@ -145,13 +139,13 @@ class TranslationJob:
 
 
 class StreamOutput:
-    """Standard output or a device; ``num_saved`` of None: it cannot be resumed."""
+    """Standard output; ``num_saved`` of None: it cannot be resumed."""
 
     num_saved = None
+    saved_counts: Mapping[str, int] = {}
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
-        self.saved_counts: Mapping[str, int] = {}
 
     def append(self, chunk: OutputChunk) -> None:
         """Write and flush."""
@@ -161,10 +155,10 @@ class StreamOutput:
 
 @dataclass(frozen=True, kw_only=True)
 class Destination:
-    """The target of ``--output``: a file that appears when it is complete, a device, or standard output.
+    """The target of ``--output``: a file that appears when it is complete, or standard output.
 
-    Raises PtenmtError or OutputError for ``resume`` without a regular file, for a file that is the input, and
-    without ``resume`` for one that ``is_complete``.
+    Raises PtenmtError or OutputError for ``resume`` without a file, for a file that is the input or a device,
+    and without ``resume`` for one that ``is_complete``.
     """
 
     file: Path | None
@@ -174,38 +168,33 @@ class Destination:
     resume: bool
 
     def __post_init__(self) -> None:
-        if self.resume and not self.is_regular:
-            raise PtenmtError("--resume needs an --output file")
-        files = [file for file in (self.input_file, self.file) if file is not None and os.path.exists(file)]
-        if len(files) == 2 and files[0].samefile(files[1]):
-            raise OutputError(f"--output {self.file} is the input itself", "choose another file")
+        file = self.file
+        if file is None:
+            if self.resume:
+                raise PtenmtError("--resume needs an --output file")
+            return
+        if os.path.exists(file):
+            if (
+                self.input_file is not None
+                and os.path.exists(self.input_file)
+                and file.samefile(self.input_file)
+            ):
+                raise OutputError(f"--output {file} is the input itself", "choose another file")
+            if not (file.is_file() or file.is_dir()):
+                raise OutputError(
+                    f"--output {file} is not a regular file", "redirect standard output instead"
+                )
         if self.is_complete and not self.resume:
-            raise OutputError(f"--output {self.file} exists", "choose another file, or delete it")
+            raise OutputError(f"--output {file} exists", "choose another file, or delete it")
 
     @property
     def is_complete(self) -> bool:
         """Whether there is an output already, which must not be replaced."""
-        return self.file is not None and self.is_regular and is_written(self.file)
-
-    @property
-    def is_regular(self) -> bool:
-        """Whether the file is, or will be, a regular one: no device, such as ``/dev/null``, and no pipe."""
-        file = self.file
-        if file is None or str(file).startswith("/dev/"):
-            return False
-        return not os.path.exists(file) or os.path.isfile(file) or os.path.isdir(file)
+        return self.file is not None and is_written(self.file)
 
     def locked(self) -> AbstractContextManager[None]:
         """Keep other processes from writing the same file; errors as of ``resumable_output.locked``."""
-        return locked(self.file) if self.file is not None and self.is_regular else nullcontext()
-
-    def warn_of_leftover(self, screen: Screen) -> None:
-        """Warn that the output of an interrupted run will be replaced."""
-        if self.file is None or self.resume:
-            return
-        partial = partial_file(self.file.resolve())
-        if os.path.exists(partial):
-            screen.warn(f"{partial}, left by an unfinished run, is replaced; --resume continues it")
+        return nullcontext() if self.file is None else locked(self.file)
 
     @contextmanager
     def opened(
@@ -215,21 +204,15 @@ class Destination:
         if self.file is None:
             with standard_output() as stream:
                 yield StreamOutput(stream)
-        elif not self.is_regular:
-            with (
-                output_errors(f"write {self.file}"),
-                self.file.open("w", encoding="utf-8", newline="") as stream,
-            ):
-                yield StreamOutput(stream)
-        else:
-            try:
-                with open_resumable(self.file, job.facts(), texts, resume=self.resume) as output:
-                    if self.resume and not output.num_saved:
-                        screen.say(f"nothing to resume for {self.file}: starting from the first line")
-                    yield output
-            except ResumeError as error:
-                hint = "leave out --resume to start from the first line"
-                raise OutputError(f"--resume: {error.message}", hint) from error
+            return
+        try:
+            with open_resumable(self.file, job.facts(), texts, resume=self.resume) as output:
+                if self.resume and not output.num_saved:
+                    screen.say(f"nothing to resume for {self.file}: starting from the first line")
+                yield output
+        except ResumeError as error:
+            hint = "leave out --resume to start from the first line"
+            raise OutputError(f"--resume: {error.message}", hint) from error
 
 
 def is_written(file: Path) -> bool:
@@ -238,7 +221,7 @@ def is_written(file: Path) -> bool:
 
 
 class TranslationView:
-    """The progress: a bar on a terminal, elsewhere a line now and then; at the end a count and warnings.
+    """The progress: a bar on a terminal, elsewhere a line a minute; at the end a count and warnings.
 
     ``lines`` is the source of the texts, if it is a file or standard input. If not ``is_shown``, only
     warnings are shown. Texts in the ``target`` language are left as they are.
@@ -247,12 +230,10 @@ class TranslationView:
     def __init__(
         self, screen: Screen, lines: Lines | None, *, is_shown: bool, target: str | None = None
     ) -> None:
-        self._target = target
-        self.screen, self._lines, self._is_shown = screen, lines, is_shown
-        self._num_saved = self._num_done = self._num_saved_bytes = 0
-        self._num_bytes = self._num_sentence_bytes = self._num_unknown = 0
-        self._unknown: dict[str, None] = {}
-        self._foreign: dict[str, list[int]] = {}
+        self.screen, self._lines, self._is_shown, self._target = screen, lines, is_shown, target
+        self._num_saved = self._num_done = self._num_saved_bytes = self._num_bytes = 0
+        self._num_unknown, self._unknown = 0, dict[str, None]()  # the first few
+        self._foreign: dict[str, list[str]] = {}
         self._progress: Progress | None = None
         self._began = self._said = time.monotonic()
 
@@ -262,7 +243,7 @@ class TranslationView:
         self._num_saved = num_saved
         self._num_saved_bytes = 0 if self._lines is None else self._lines.num_bytes
         self._began = self._said = time.monotonic()
-        if not (self._is_shown and self.screen.is_live):
+        if not self._is_shown:
             yield
             return
         # After the bar there is room for the ^C that a terminal prints, which else would wrap.
@@ -271,95 +252,60 @@ class TranslationView:
             yield
 
     def show(self, chunk: OutputChunk) -> None:
-        """Count and show what a buffer became."""
+        """Count what a buffer became."""
         for number, language in enumerate(chunk.languages, start=self._num_saved + self._num_done + 1):
             if language:
-                self._foreign.setdefault(language, []).append(number)
+                self._foreign.setdefault(language, []).append(str(number))
         self._num_done += len(chunk.texts)
-        self._num_bytes += sum(len(text.encode()) + 1 for text in chunk.texts)
         self._num_unknown += len(chunk.unknown)
         if len(self._unknown) <= _SHOWN_WORDS:
             self._unknown |= dict.fromkeys(chunk.unknown)
-        self._refresh()
 
     def show_progress(self, num_bytes: int) -> None:
         """Show that sentences of so many bytes are done; their texts need not be complete."""
-        self._num_sentence_bytes += num_bytes
-        self._refresh()
-
-    def _refresh(self) -> None:
-        if not self._is_shown:
+        self._num_bytes += num_bytes
+        if self._progress is None:
             return
+        expected = None if self._lines is None else self._lines.expected_bytes()
+        left = None if expected is None else max(expected - self._num_saved_bytes - self._num_bytes, 0.0)
+        text = counted(self._num_saved + self._num_done, "line")
         now = time.monotonic()
-        if self._progress is not None:
-            done, left = self._num_saved_bytes + self._bytes_done, self._bytes_left()
-            total = None if left is None else done + left
-            task = self._progress.task_ids[0]
-            self._progress.update(task, description=self._progress_text(), completed=done, total=total)
-        elif now - self._said > min(
-            max(self._said - self._began, _SECONDS_PER_LINE[0]), _SECONDS_PER_LINE[1]
-        ):
+        if left is not None:
+            text += f", {duration(left / max(self._num_bytes, 1) * (now - self._began))} left"
+        total = None if left is None else self._num_bytes + left
+        task = self._progress.task_ids[0]
+        self._progress.update(task, description=text, completed=self._num_bytes, total=total)
+        if not self.screen.is_live and now - self._said > _SECONDS_PER_LINE:
             self._said = now
-            self.screen.say(self._progress_text())
+            self.screen.say(text)
 
     def report_end(self) -> None:
         """Report how many texts were translated and how fast, and warn of problems."""
         if self._is_shown:
             seconds = time.monotonic() - self._began
-            took = f"{seconds:.1f} s" if seconds < 60 else duration(seconds)
             before = f", {self._num_saved:,} before" if self._num_saved else ""
-            lines = counted(self._num_done, "line")
-            self.screen.say(f"translated {lines} in {took}, {self._rate} lines/s{before}")
-        for message in self._warnings():
-            self.screen.warn(message)
+            lines, rate = counted(self._num_done, "line"), self._num_done / max(seconds, 1e-3)
+            self.screen.say(f"translated {lines} in {duration(seconds)}, {rate:,.0f} lines/s{before}")
+        if self._foreign:
+            listed = [
+                f"{foreign_text(language, self._target)}: line {_first_of(rows)}"
+                for language, rows in self._foreign.items()
+            ]
+            total = sum(map(len, self._foreign.values()))
+            self.screen.warn(f"texts in another language: {total:,} ({'; '.join(listed)})")
+        if self._unknown:
+            words = [word if word.isprintable() else ascii(word) for word in self._unknown]
+            self.screen.warn(
+                f"words outside the model's vocabulary: {self._num_unknown:,} ({_first_of(words)})"
+            )
 
     def report_stop(self, num_saved: int, command: Sequence[str]) -> None:
         """Report how many translations a stopped run has saved, and the command that resumes it."""
         if num_saved:
             self.screen.say(f"stopped: {counted(num_saved, 'line')} saved; resume with", style="bold")
             self.screen.say_command(command)
-            return
-        self.screen.say(
-            f"stopped: nothing is saved, since progress is saved every {BUFFER_SIZE:,} lines, "
-            f"or {MAX_BUFFER_CHARACTERS:,} characters",
-            style="bold",
-        )
-
-    @property
-    def _rate(self) -> str:
-        rate = self._num_done / max(time.monotonic() - self._began, 1e-3)
-        return f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}"
-
-    @property
-    def _bytes_done(self) -> int:
-        """Of buffers that are written, or if they are more, of sentences."""
-        return max(self._num_bytes, self._num_sentence_bytes)
-
-    def _progress_text(self) -> str:
-        text = counted(self._num_saved + self._num_done, "line")
-        if self._num_done:
-            text += f", {self._rate}/s"
-        left, done = self._bytes_left(), self._bytes_done
-        if left is None or not done:
-            return text
-        seconds = left / done * (time.monotonic() - self._began)
-        return f"{text}, {duration(seconds)} left"
-
-    def _bytes_left(self) -> float | None:
-        expected = None if self._lines is None else self._lines.expected_bytes()
-        return None if expected is None else max(expected - self._num_saved_bytes - self._bytes_done, 0.0)
-
-    def _warnings(self) -> Iterator[str]:
-        if self._foreign:
-            listed = [
-                f"{foreign_text(language, self._target)}: line {_first_of(list(map(str, rows)))}"
-                for language, rows in self._foreign.items()
-            ]
-            total = sum(map(len, self._foreign.values()))
-            yield f"texts in another language: {total:,} ({'; '.join(listed)})"
-        if self._unknown:
-            words = [word if word.isprintable() else ascii(word) for word in self._unknown]
-            yield f"words outside the model's vocabulary: {self._num_unknown:,} ({_first_of(words)})"
+        else:
+            self.screen.say(f"stopped: nothing is saved before {BUFFER_SIZE:,} lines are done", style="bold")
 
 
 def foreign_text(language: str, target: str | None) -> str:
@@ -388,11 +334,11 @@ def run_job(
     ``check`` is called with the sums before the output takes its place, and may raise.
     """
     # The buffers of an output that can be resumed are the same again: none ends where the input pauses.
-    stream = (text for text in texts) if destination.is_regular else iter(texts)
+    stream = iter(texts) if destination.file is None else (text for text in texts)
     output = None
+    gc.set_threshold(100_000)  # translating creates no cycles, and the search for them takes 10% of the time
     try:
         with (
-            _rare_garbage_collection(),
             destination.opened(stream, job, view.screen) as output,
             view.showing(output.num_saved or 0),
         ):
@@ -412,14 +358,3 @@ def run_job(
         raise
     view.report_end()
     return counts
-
-
-@contextmanager
-def _rare_garbage_collection() -> Iterator[None]:
-    """Collect reference cycles rarely: translating creates none, and the search takes 10% of the time."""
-    thresholds = gc.get_threshold()
-    gc.set_threshold(100_000, *thresholds[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*thresholds)

@@ -22,7 +22,9 @@ _REMOVED = {
     "data.filters.same_numbers",
     "data.filters.same_urls",
     "data.filters.balanced_brackets",
+    "data.limit",
     "data.short_windows",
+    "tokenizer.sampling",
     "tokenizer.sha256",
     "checkpoint.keep_best",
     "decoding.coverage_penalty",
@@ -56,13 +58,12 @@ def load_config(name: str | Path, overrides: Sequence[str] = ()) -> Config:
     shown = path.name if path.parent == config_folders()[1] else str(path)
     try:
         values = _read_yaml(path)
-        _find_beside(path.parent, values)
         for override in overrides:
             _apply_override(values, override)
         if removed := sorted(name for name in _REMOVED if _has(values, name)):
             logger.warning("%s: no longer an option, and ignored: %s", shown, ", ".join(removed))
         try:
-            return build_config(values)
+            return build_config(values, Path(), path.parent)
         except ConfigError as error:
             changed = {override.partition("=")[0].strip() for override in overrides}
             where = f"{shown} with --set:" if changed else f"{shown}:"
@@ -79,14 +80,13 @@ def override_decoding(decoding: DecodingConfig, overrides: Sequence[str]) -> Dec
     Raises ConfigError if an option is unknown or invalid, or of another section.
     """
     values: dict[str, Any] = {"decoding": asdict(decoding)}
-    others = {option.name for option in fields(Config)} - {"decoding"}
     for override in overrides:
-        if override.partition("=")[0].partition(".")[0].strip() in others:
+        _apply_override(values, override)
+        if len(values) > 1:
             raise ConfigError(
                 f"--set {override}: only the section decoding of a trained model can be changed",
                 f"options: {', '.join(f'decoding.{name}' for name in values['decoding'])}",
             )
-        _apply_override(values, override)
     return cast(DecodingConfig, _build(DecodingConfig, values["decoding"], "decoding."))
 
 
@@ -104,12 +104,12 @@ def find_config(name: str | Path) -> Path:
     raise ConfigError(f"config {name} {problem}", f"give a file, or one of: {', '.join(config_names())}")
 
 
-def build_config(values: Mapping[str, Any], folder: Path = Path()) -> Config:
+def build_config(values: Mapping[str, Any], *folders: Path) -> Config:
     """Turn a nested mapping of plain values into a checked config; raises ConfigError.
 
-    Relative paths in it start at ``folder``.
+    Relative paths in it start at the first of the ``folders`` that has the file, or at the first.
     """
-    return cast(Config, _build(Config, values, "", folder))
+    return cast(Config, _build(Config, values, "", folders or (Path(),)))
 
 
 def dump_config(config: Config) -> str:
@@ -170,8 +170,6 @@ def _read_yaml(path: Path) -> dict[str, Any]:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
         hint = "indent with spaces, not tabs" if "\\t" in str(error.problem) else ""
         raise ConfigError(f"{path}{line}: not valid YAML: {error.problem}", hint) from error
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
     if values is None:
         raise ConfigError(f"config {path} sets no option", "give a preset, such as base.yaml for TED talks")
     if not isinstance(values, dict):
@@ -179,22 +177,10 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     return values
 
 
-def _find_beside(folder: Path, values: dict[str, Any]) -> None:
-    """Look for the files of ``data`` in the config's folder too, if the working folder does not have them."""
-    data = values.get("data")
-    if not isinstance(data, dict):
-        return
-    lists = [data.get(split) for split in ("train", "validation", "test")]
-    files = [file for listed in lists if isinstance(listed, list) for file in listed]
-    for entry in (data, *files):
-        for option in ("path",) if entry is data else ("path", "source", "target"):
-            name = entry.get(option) if isinstance(entry, dict) else None
-            if isinstance(name, str) and _is_only_beside(name, folder):
-                entry[option] = str(folder / name)
-
-
-def _is_only_beside(name: str, folder: Path) -> bool:
-    return not Path(name).expanduser().exists() and (folder / name).is_file()
+def _located(path: str, folders: Sequence[Path]) -> str:
+    """An absolute path: in the first of these folders that has the file, or in the first."""
+    places = [folder.absolute() / Path(path).expanduser() for folder in folders]
+    return str(next(filter(Path.is_file, places), places[0]))
 
 
 class _StrictLoader(yaml.SafeLoader):
@@ -243,7 +229,7 @@ def _apply_override(values: dict[str, Any], override: str) -> None:
     values[option] = value
 
 
-def _build(kind: type, values: Any, prefix: str, folder: Path = Path()) -> Any:
+def _build(kind: type, values: Any, prefix: str, folders: Sequence[Path] = ()) -> Any:
     """Build dataclass ``kind`` from a mapping; ``prefix`` is its dotted name with a final dot."""
     if not isinstance(values, Mapping):
         raise ConfigError(f"{prefix.rstrip('.') or 'a config'} must hold options, not {show_value(values)}")
@@ -257,9 +243,9 @@ def _build(kind: type, values: Any, prefix: str, folder: Path = Path()) -> Any:
             raise _unknown(f"{prefix}{key}", [f"{prefix}{option}" for option in options])
         if value is None and is_dataclass(hints[key]):
             continue
-        arguments[key] = _coerce(hints[key], value, f"{prefix}{key}", folder)
+        arguments[key] = _coerce(hints[key], value, f"{prefix}{key}", folders)
         if options[key].metadata.get("path") and arguments[key] is not None:
-            arguments[key] = str(folder.absolute() / Path(arguments[key]).expanduser())
+            arguments[key] = _located(arguments[key], folders)
     try:
         return kind(**arguments)
     except ConfigError as error:
@@ -268,24 +254,31 @@ def _build(kind: type, values: Any, prefix: str, folder: Path = Path()) -> Any:
         raise ConfigError(f"{prefix[:-1]}: {error.message}", error.hint) from error
 
 
-def _coerce(kind: Any, value: Any, name: str, folder: Path) -> Any:
+def _coerce(kind: Any, value: Any, name: str, folders: Sequence[Path]) -> Any:
     """Convert a value to ``kind``, or raise an error that names the option and both."""
     if is_dataclass(kind):
-        return _build(kind, value, f"{name}.", folder)  # type: ignore[arg-type]
-    if get_origin(kind) is tuple:
-        return _entries(get_args(kind)[0], value, name, folder)
-    if get_origin(kind) is dict:
+        return _build(kind, value, f"{name}.", folders)  # type: ignore[arg-type]
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType):
+        return None if value is None else _coerce(arguments[0], value, name, folders)
+    if origin is Literal:
+        # YAML reads the unquoted word none as text but NONE, null and ~ as nothing.
+        if value in arguments:
+            return value
+        raise ConfigError(f"{name}={show_value(value)} must be one of {', '.join(arguments)}")
+    if origin is tuple:  # one entry or a list of entries; a corpus file may be given by its path alone
+        entries = value if isinstance(value, list | tuple) else [] if value is None else [value]
+        if arguments[0] is CorpusFile:
+            entries = [{"path": entry} if isinstance(entry, str) else entry for entry in entries]
+        return tuple(
+            _build(arguments[0], entry, f"{name}[{index}].", folders) for index, entry in enumerate(entries)
+        )
+    if origin is dict:
         if not isinstance(value, Mapping):
             raise ConfigError(f"{name} must hold names and numbers, not {show_value(value)}")
-        item_kind = get_args(kind)[1]
-        return {str(key): _coerce(item_kind, item, f"{name}.{key}", folder) for key, item in value.items()}
-    if get_origin(kind) in (Union, types.UnionType):
-        return None if value is None else _coerce(get_args(kind)[0], value, name, folder)
-    if get_origin(kind) is Literal:
-        # YAML reads the unquoted word none as text but NONE, null and ~ as nothing.
-        if value in get_args(kind):
-            return value
-        raise ConfigError(f"{name}={show_value(value)} must be one of {', '.join(get_args(kind))}")
+        return {
+            str(key): _coerce(arguments[1], item, f"{name}.{key}", folders) for key, item in value.items()
+        }
     return _scalar(kind, value, name)
 
 
@@ -314,22 +307,6 @@ def _is_number(value: Any) -> bool:
         return math.isfinite(float(value))
     except (TypeError, ValueError, OverflowError):
         return False
-
-
-def _entries(kind: type, value: Any, name: str, folder: Path) -> tuple[Any, ...]:
-    """One entry or a list of entries; a corpus file may be given by its path alone."""
-    if value is None:
-        return ()
-    entries = value if isinstance(value, list | tuple) else [value]
-    return tuple(
-        _build(
-            kind,
-            {"path": entry} if kind is CorpusFile and isinstance(entry, str) else entry,
-            f"{name}[{index}].",
-            folder,
-        )
-        for index, entry in enumerate(entries)
-    )
 
 
 def _unknown(name: str, siblings: Sequence[str] = ()) -> ConfigError:

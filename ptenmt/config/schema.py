@@ -227,10 +227,11 @@ class DataConfig(Section, name="data"):
     """Where the sentence pairs come from, and how their text is prepared and filtered."""
 
     source: Literal["tfds", "files", "demo", "imported"] = "tfds"
-    """``tfds``: a TensorFlow Datasets corpus; ``files``: your own; ``demo``: the bundled one; ``imported``:
-    unknown, those of an imported model. With ``path`` or ``train`` it is ``files``."""
+    """``tfds``: TED talks, by TensorFlow Datasets; ``files``: your own; ``demo``: the bundled one;
+    ``imported``: unknown, those of an imported model. With ``path`` or ``train`` it is ``files``."""
     dataset: str = "ted_hrlr_translate/pt_to_en"
-    """The TFDS name (source ``tfds``); its sister pairs and reverse directions work too."""
+    """The TFDS name of TED's pairs (source ``tfds``); its sister pairs work too; for the other
+    direction set ``reverse``."""
     data_dir: str | None = _storage()
     """The TFDS folder; by default TFDS's own, ``~/tensorflow_datasets``."""
     archive_url: str | None = _resumable(None)
@@ -252,8 +253,6 @@ class DataConfig(Section, name="data"):
     hold_out: bool = True
     """Split validation and test pairs without files of their own off the training pairs (source ``files``).
     If false, train, validate and test on the same pairs, to overfit a few on purpose."""
-    limit: int | None = _option(None, least=1)
-    """Train on this many pairs only, evenly spaced over what the filters leave: files keep their share."""
     source_language: str = "pt"
     """ISO 639-1 code of the source language, such as ``pt``, or a name."""
     target_language: str = "en"
@@ -290,7 +289,6 @@ class DataConfig(Section, name="data"):
             object.__setattr__(self, "source", "files")
         if self.source == "files":
             require(bool(self.path or self.train), "data.source=files needs data.path or data.train")
-        require(bool(self.dataset.strip()), "data.dataset is empty")
         super().__post_init__()
         source, target = self.source_language, self.target_language
         names = self.dataset.rpartition("/")[2].split("_to_")
@@ -318,12 +316,6 @@ class DataConfig(Section, name="data"):
             not self.train or any(file.weight for file in self.train),
             "all files of data.train have weight=0, so that an epoch has no pair",
         )
-        for option in ("validation", "test"):
-            for file in getattr(self, option):
-                require(
-                    file.weight == 1 and file.tag is None,
-                    f"data.{option}: {file.label} has a weight or a tag, which only training files can have",
-                )
         if self.stages:
             self._check_stages(names)
 
@@ -390,18 +382,9 @@ class TokenizerConfig(Section, name="tokenizer"):
     vocabulary holds the most frequent words either way."""
     training_sentences: int = _option(200_000, least=1)
     """Maximum number of sentences that SentencePiece is trained on, evenly spaced over the pairs."""
-    sampling: float = _option(0.0, least=0, most=1)
-    """Subword regularization: sample another segmentation of the training sentences in every epoch, with this
-    alpha: the lower the more random, 0.1 to 0.5 is usual (kind ``sentencepiece``, algorithm ``unigram``). 0:
-    off."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(
-            not self.sampling or self.kind == "sentencepiece",
-            f"tokenizer.sampling={self.sampling} does not go with tokenizer.kind={self.kind}: "
-            "only sentencepiece can segment a word in several ways",
-        )
         require(
             not (self.shared and self.kind == "wordpiece"),
             f"tokenizer.shared={self.shared} does not go with tokenizer.kind={self.kind}: "
@@ -512,9 +495,9 @@ class TrainingConfig(Section, name="training"):
     ``constant``."""
     learning_rate: float | None = _option(None, is_positive=True)
     """The peak; needed by every schedule but transformer, whose peak is (d_model · warm-up)^-0.5."""
-    warmup_steps: int | None = None
+    warmup_steps: int | None = _option(None, least=0)
     """Steps of linear warm-up to the peak; 4,000 unless ``warmup_fraction`` is given."""
-    warmup_fraction: float | None = None
+    warmup_fraction: float | None = _option(None, least=0, most=1)
     """Warm-up as a share of all steps, instead of ``warmup_steps``; another end of training changes it."""
     label_smoothing: float = _option(0.0, is_share=True)
     """Label smoothing: probability mass ε spread evenly over the vocabulary (0.1 in Vaswani et al. 2017,
@@ -542,24 +525,15 @@ class TrainingConfig(Section, name="training"):
         )
         if self.warmup_steps is None and self.warmup_fraction is None:
             object.__setattr__(self, "warmup_steps", 4000)
-        self._check_warmup()
-
-    def _check_warmup(self) -> None:
         steps, fraction = self.warmup_steps, self.warmup_fraction
         require(
             steps is None or fraction is None,
             f"training.warmup_steps={steps} and training.warmup_fraction={fraction} cannot be used together; "
             "one of them must be null",
         )
-        least = 0 if self.schedule in ("cosine", "constant") else 1
         require(
-            steps is None or steps >= least,
-            f"training.warmup_steps={steps} must be {least} or more with training.schedule={self.schedule}",
-        )
-        require(
-            fraction is None or (0 <= fraction <= 1 and (least == 0 or fraction > 0)),
-            f"training.warmup_fraction={fraction} must be {'above' if least else 'at least'} 0 and at most 1 "
-            f"with training.schedule={self.schedule}",
+            bool(steps or fraction) or self.schedule in ("cosine", "constant"),
+            f"training.schedule={self.schedule} needs training.warmup_steps or warmup_fraction above 0",
         )
 
 
@@ -743,12 +717,6 @@ class Config:
             f"batch.tokens={tokens} is less than {option}={longest}: "
             "the longest sentence must fit into a batch",
         )
-        limit, longest = self.decoding.max_length, self.model.max_positions
-        require(
-            limit is None or limit <= longest,
-            f"decoding.max_length={limit} is more than model.max_positions={longest}: "
-            "the model has no later position",
-        )
         tags = [file.tag for file in self.data.train if file.tag]
         require(
             not tags or self.tokenizer.kind == "sentencepiece",
@@ -778,40 +746,38 @@ class Config:
     def _check_augment(self) -> None:
         """Reject noises that the tokenizer or the preparation of text would undo."""
         augment, kind = self.data.augment, self.tokenizer.kind
-        for name in ("symbols", "placeholders"):
-            require(
-                not getattr(augment, name) or kind == "sentencepiece",
-                f"data.augment.{name} needs tokens of its own, and tokenizer.kind={kind} cannot have any; "
-                "use sentencepiece",
-            )
-        causes = {
-            "data.lowercase=true": self.data.lowercase,
-            "tokenizer.kind=wordpiece": kind == "wordpiece",
-            "data.source=tfds": self.data.source == "tfds" and self.data.tokenization in (None, "given"),
-        }
-        cause = next((cause for cause, holds in causes.items() if holds), None)
-        for name in ("upper_case", "title_case", "lower_case"):
-            require(
-                not getattr(augment, name) or cause is None,
-                f"data.augment.{name} does not go with {cause}: all text is in lower case",
-            )
+        require(
+            kind == "sentencepiece" or not (augment.symbols or augment.placeholders),
+            "data.augment.symbols and placeholders need tokens of their own, and "
+            f"tokenizer.kind={kind} cannot have any; use sentencepiece",
+        )
+        is_lower = self.has_lowercase_text or (
+            self.data.source == "tfds" and self.data.tokenization in (None, "given")
+        )
+        require(
+            not is_lower or not (augment.upper_case or augment.title_case or augment.lower_case),
+            "data.augment.upper_case, title_case and lower_case need text in both cases: it is lower-case by "
+            "data.lowercase, tokenizer.kind=wordpiece or the corpus of data.source=tfds",
+        )
 
     def _check_next_word(self) -> None:
-        kind, metric, tied = self.tokenizer.kind, self.validation.metric, self.model.tied_embeddings
-        require(
-            not self.data.train, f"data.train names pairs, and task={self.task} reads one text: data.path"
-        )
-        require(kind == "words", f"task={self.task} needs tokenizer.kind=words, not {kind}")
-        require(metric == "loss", f"task={self.task} needs validation.metric=loss, not {metric}")
-        require(
-            tied != "target",
-            f"model.tied_embeddings={tied} does not go with task={self.task}, "
-            "which has one embedding matrix: use all",
-        )
-        require(
-            self.model.decoder_layers is None,
-            f"model.decoder_layers={self.model.decoder_layers} does not go with task={self.task}, "
-            "whose model is an encoder",
-        )
-        window, longest = self.data.window, self.model.max_positions
-        require(window <= longest, f"data.window={window} must be at most model.max_positions={longest}")
+        kind, metric, model = self.tokenizer.kind, self.validation.metric, self.model
+        window = self.data.window
+        for is_right, problem in (
+            (
+                not self.data.train,
+                "data.train names pairs, which task=next-word does not read: use data.path",
+            ),
+            (kind == "words", f"task=next-word needs tokenizer.kind=words, not {kind}"),
+            (metric == "loss", f"task=next-word needs validation.metric=loss, not {metric}"),
+            (
+                model.tied_embeddings != "target",
+                "model.tied_embeddings=target does not go with task=next-word: use all",
+            ),
+            (model.decoder_layers is None, "model.decoder_layers does not go with task=next-word"),
+            (
+                window <= model.max_positions,
+                f"data.window={window} must be at most model.max_positions={model.max_positions}",
+            ),
+        ):
+            require(is_right, problem)

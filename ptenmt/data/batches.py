@@ -1,6 +1,5 @@
 """Tokenized sentence pairs, cached on disk or drawn for each batch with noise, and their padded batches."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
@@ -27,7 +26,6 @@ from ptenmt.tokenizers import (
     encode_framed,
     load_tokenizers,
 )
-from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 
 Batch = tuple[np.ndarray, np.ndarray]
 """Source ids [B, S] and target ids [B, T + 1], int64, padded with 0."""
@@ -37,8 +35,6 @@ Batch = tuple[np.ndarray, np.ndarray]
 _LENGTH_OF_EQUAL_SHARES = 256
 _EXACT_LENGTHS = 16
 _STEPS_AN_OCTAVE = 8
-_MEASURED_PAIRS = 1_000
-_SHARE_THAT_FITS = 0.9
 _ATTEMPTS = 3
 _SHORTEST_FILL = 0.75
 _Ids = list[list[int]]
@@ -107,12 +103,9 @@ def learn_tokenizers(
 
     key = {
         "pairs": train.fingerprint,
-        "options": [config.kind, config.vocabulary_size, config.shared, config.algorithm],
-        "characters": [config.split_digits, config.character_coverage, config.characters],
-        "words": [config.punctuation, config.order],
+        "options": asdict(config),
         "symbols": symbols,
         "augment": asdict(data.augment) if data.augment.is_used else None,
-        "training_sentences": config.training_sentences,
         "version": metadata.version("sentencepiece"),
     }
     return load_tokenizers(cache.entry("tokenizer", key, build).folder / "tokenizer")
@@ -123,13 +116,12 @@ def encode_training_pairs(
     train: TextPairs,
     data: DataConfig,
     max_positions: int,
-    sampling: float,
     cache: CorpusCache,
 ) -> tuple[TrainingPairs, int]:
     """Tokenize the training pairs, or load the ids from an earlier run with the same tokenizers.
 
-    With ``sampling`` (the option ``tokenizer.sampling``) or ``data.augment`` every batch is tokenized again.
-    Also returns the number of sentences truncated to ``max_positions``. Raises OutputError.
+    With ``data.augment`` what gets noise is tokenized again in every batch. Also returns the number of
+    sentences truncated to ``max_positions``. Raises OutputError.
     """
     key = {
         "pairs": train.fingerprint,
@@ -148,11 +140,11 @@ def encode_training_pairs(
         return {"num_truncated": num_truncated}
 
     entry = cache.entry("tokens", key, build)
-    source = Ragged.mapped(entry.folder, "source", _dtype(tokenizers.source))
-    target = Ragged.mapped(entry.folder, "target", _dtype(tokenizers.target))
-    pairs: TrainingPairs = EncodedPairs(source, target)
-    if sampling or data.augment.is_used:
-        pairs = AugmentedPairs(source, target, train, tokenizers, sampling, data, max_positions)
+    clean = EncodedPairs(
+        Ragged.mapped(entry.folder, "source", _dtype(tokenizers.source)),
+        Ragged.mapped(entry.folder, "target", _dtype(tokenizers.target)),
+    )
+    pairs = AugmentedPairs(clean, train, tokenizers, data) if data.augment.is_used else clean
     return pairs, entry.facts["num_truncated"]
 
 
@@ -255,17 +247,12 @@ class BatchPlan:
             widths = division.widths
             numbers = random.permutation(len(sizes))
         # The batch that needs the most memory comes first: if it does not fit, the training fails at once.
-        largest = np.argmax(_memory_need(sizes, widths))
+        largest = np.argmax(memory_need(sizes, widths))
         return np.concatenate([[largest], numbers[numbers != largest]])
 
 
-def memory_need(batch: Batch) -> int:
-    """Return a number that grows with the memory that training on a batch needs."""
-    source, target = batch
-    return int(_memory_need(len(source), max(source.shape[1], target.shape[1])))
-
-
-def _memory_need(sentences: Any, width: Any) -> Any:
+def memory_need(sentences: Any, width: Any) -> Any:
+    """Return a number that grows with the memory that training on a batch of this size needs."""
     return sentences * width * (width + _LENGTH_OF_EQUAL_SHARES)
 
 
@@ -315,107 +302,67 @@ def _cuts_by_tokens(counts: np.ndarray, tokens: int) -> tuple[np.ndarray, np.nda
 
 
 class AugmentedPairs:
-    """Training pairs with other noise and other segmentations in every epoch (see ``TrainingPairs``).
+    """Training pairs with other noise in every epoch (see ``TrainingPairs``).
 
-    Both are functions of the seed of a batch and of a pair's place in it. ``source`` and ``target`` are the
-    ids of ``texts`` in their best segmentation.
+    Noise is a function of the seed of a batch and of a pair's place in it. ``clean`` are the ids of ``texts``
+    without noise.
 
-    No batch is larger than planned. Sampled segmentations are longer than the best one by a factor that
-    hardly differs between sentences, so batches are planned for it; a sentence that is still too long keeps
-    its best segmentation. Noises grow a few pairs by very different factors: capitals double a sentence, a
-    typo adds one token. A pair that outgrows its batch gives up its place to a shorter pair of the same file
-    with the same noises, drawn at random among those that should then fill the place. So the lengths in a
-    batch and the mixture of files stay as planned, and no length goes without noise. A place for which three
-    pairs in a row are too long keeps its own without noise.
+    No batch is larger than planned. Noises grow pairs by very different factors: capitals double a sentence,
+    a typo adds one token. A pair that outgrows its batch gives up its place to a shorter pair of the same
+    file with the same noises, drawn at random among those that should then fill the place. So the lengths in
+    a batch and the mixture of files stay as planned, and no length goes without noise. A place for which
+    three pairs in a row are too long keeps its own without noise.
     """
 
     def __init__(
-        self,
-        source: Ragged,
-        target: Ragged,
-        texts: TextPairs,
-        tokenizers: TokenizerPair,
-        sampling: float,
-        data: DataConfig,
-        max_positions: int,
+        self, clean: EncodedPairs, texts: TextPairs, tokenizers: TokenizerPair, data: DataConfig
     ) -> None:
-        self._clean = (source, target)
-        self._lengths = np.asarray(np.maximum(source.lengths, target.lengths))
-        self._texts = texts
+        self._clean, self._lengths, self._texts = clean, clean.longest(), texts
         self._tokenizers = (tokenizers.source, tokenizers.target)
-        self._sampling = sampling
-        self._data, self._augment = data, data.augment
         if data.augment.name_list is not None and data.augment.names:
             name_groups(Path(data.augment.name_list))  # a missing list is known before the training
-        self._swapped_data = replace(data, reverse=not data.reverse)
-        self._max_positions = max_positions
+        self._data, self._swapped_data = data, replace(data, reverse=not data.reverse)
         self._ends = np.cumsum(texts.sizes, dtype=np.int64)
-        self._starts = self._ends - texts.sizes
-        self._growth = self._measured_growth() if sampling else 1.0
 
     def __len__(self) -> int:
         return len(self._lengths)
 
     def longest(self) -> np.ndarray:
-        """Return the expected length of the longer side of each pair, int32 [pairs]."""
-        grown = np.ceil(self._lengths * np.float32(self._growth)).astype(np.int32)
-        return np.asarray(np.minimum(grown, self._max_positions))
+        """Return the length of the longer side of each pair, int32 [pairs]."""
+        return self._lengths
 
-    def batch(
-        self, rows: np.ndarray, width: int | None, seed: Sequence[int]
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def batch(self, rows: np.ndarray, width: int | None, seed: Sequence[int]) -> Batch:
         """Return pairs as ids, which follow from ``seed``; see ``TrainingPairs``."""
-        planned = int(self._lengths[rows].max())
-        room = width or min(math.ceil(planned * self._growth), self._max_positions)
-        ids: list[_Ids] = [[side[row].tolist() for side in self._clean] for row in rows.tolist()]
-        if self._sampling:
-            sampled = self._encoded([self._texts[row] for row in rows.tolist()], seed)
-            for best, pair in zip(ids, sampled, strict=True):
-                best[:] = [new if len(new) <= room else old for old, new in zip(best, pair, strict=True)]
-        if self._augment.is_used:
-            for place, pair in self._with_noise(rows.tolist(), room, seed):
-                ids[place] = pair
+        room = width or int(self._lengths[rows].max())
+        ids: list[_Ids] = []
+        for place, row in enumerate(rows.tolist()):
+            random = Random(repr((*map(int, seed), place)))
+            names = draw_noises(self._data.augment, random)
+            noisy = self._noisy(names, row, room, random) if names else None
+            ids.append(noisy or [self._clean.source[row].tolist(), self._clean.target[row].tolist()])
         source, target = (RaggedIds(side).padded(width=width) for side in zip(*ids, strict=True))
         return source, target
 
-    def _with_noise(self, rows: Sequence[int], room: int, seed: Sequence[int]) -> Iterator[tuple[int, _Ids]]:
-        """Yield the places of pairs that get noise, and the ids, all of which fit."""
-        waiting = {}
-        for place, row in enumerate(rows):
-            random = Random(repr((*map(int, seed), place)))
-            if names := draw_noises(self._augment, random):
-                waiting[place] = names, random, row
-        for attempt in range(_ATTEMPTS):
-            texts = {}
-            for place, (names, random, chosen) in waiting.items():
-                pair = self._texts[chosen]
-                data = self._swapped_data if self._texts.is_swapped(chosen) else self._data
-                noisy = noisy_pair(names, pair, random, data)
-                if noisy != pair:
-                    texts[place] = noisy
-            outgrown = {}
-            for place, ids in zip(texts, self._encoded([*texts.values()], (*seed, attempt)), strict=True):
-                names, random, chosen = waiting[place]
-                length = max(map(len, ids))
-                if length <= room:
-                    yield place, ids
-                    continue
-                limit = int(self._lengths[chosen]) * room / length
-                shorter = self._shorter(rows[place], limit, random)
-                if shorter is not None:
-                    outgrown[place] = names, random, shorter
-            waiting = outgrown
-
-    def _encoded(self, pairs: Sequence[SentencePair], seed: Sequence[int]) -> list[_Ids]:
-        sides = []
-        for side, tokenizer in enumerate(self._tokenizers):
-            texts = [pair[side] for pair in pairs]
-            if self._sampling and isinstance(tokenizer, SentencePieceTokenizer):
-                encoded = tokenizer.sample(texts, self._sampling, (*seed, side))
-            else:
-                encoded = tokenizer.encode(texts)
-            sides.append([[START, *ids, END] for ids in encoded])
-        return [list(pair) for pair in zip(*sides, strict=True)]
+    def _noisy(self, names: Sequence[str], row: int, room: int, random: Random) -> _Ids | None:
+        """The ids of a row with these noises, or of a shorter one; None if there is no noise that fits."""
+        for _ in range(_ATTEMPTS):
+            pair = self._texts[row]
+            data = self._swapped_data if self._texts.is_swapped(row) else self._data
+            noisy = noisy_pair(names, pair, random, data)
+            if noisy == pair:
+                return None
+            ids = [
+                [START, *tokenizer.encode([text])[0], END]
+                for tokenizer, text in zip(self._tokenizers, noisy, strict=True)
+            ]
+            length = max(map(len, ids))
+            if length <= room:
+                return ids
+            shorter = self._shorter(row, int(self._lengths[row]) * room / length, random)
+            if shorter is None:
+                return None
+            row = shorter
+        return None
 
     @cached_property
     def _by_length(self) -> tuple[np.ndarray, np.ndarray]:
@@ -427,16 +374,9 @@ class AugmentedPairs:
     def _shorter(self, row: int, limit: float, random: Random) -> int | None:
         """A random row of the same file, of at most ``limit`` tokens and if possible not much fewer."""
         file = int(np.searchsorted(self._ends, row, side="right"))
-        start, end = int(self._starts[file]), int(self._ends[file])
-        rows, lengths = (column[start:end] for column in self._by_length)
+        of_file = slice(int(self._ends[file]) - self._texts.sizes[file], int(self._ends[file]))
+        rows, lengths = (column[of_file] for column in self._by_length)
         first, last = np.searchsorted(lengths, (_SHORTEST_FILL * limit, limit), side="right").tolist()
         if first == last:
             first = 0
         return int(rows[random.randrange(first, last)]) if last else None
-
-    def _measured_growth(self) -> float:
-        """The 90% quantile of the ratio of the sampled length to the best length."""
-        rows = np.arange(min(_MEASURED_PAIRS, len(self))) * len(self) // min(_MEASURED_PAIRS, len(self))
-        drawn = self._encoded([self._texts[row] for row in rows.tolist()], (0,))
-        growth = np.array([max(map(len, ids)) for ids in drawn]) / self._lengths[rows]
-        return max(1.0, float(np.quantile(growth, _SHARE_THAT_FITS)))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Siz
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from importlib import metadata
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
@@ -14,7 +14,7 @@ import numpy as np
 
 from ptenmt.config import Config, CorpusFile, DataConfig, TokenizerConfig
 from ptenmt.data import filters
-from ptenmt.data.corpora import corpus_facts, fetch_corpora, read_corpus, stored_pairs
+from ptenmt.data.corpora import PublicCorpus, fetch_corpora
 from ptenmt.data.download import published_tokenizer
 from ptenmt.data.filters import Filter, FilterReport, bare_text, complete, digest
 from ptenmt.data.readers import DEMO_FILE, SentencePair, demo_pairs, read_pairs, status
@@ -25,14 +25,15 @@ from ptenmt.processes import parallel_map
 
 HeldOutSplit = Literal["validation", "test"]
 _Split = Literal["train"] | HeldOutSplit
+_ChunkWork = Callable[[NumberedChunk], tuple[int, Chunk, FilterReport]]
+"""What can be done to each chunk alone, in another process."""
 
 _HELD_OUT: tuple[HeldOutSplit, ...] = ("validation", "test")
 _SPLITS: tuple[_Split, ...] = ("train", *_HELD_OUT)
 # Options that the training pairs do not depend on, or only through the files that they name.
 _ELSEWHERE = {option.name for option in fields(DataConfig) if option.metadata.get("resumable")}
 _ELSEWHERE |= {"stages", "augment"}
-_OVERLAP = "also in validation or test"
-_SPARE_CANDIDATES = 1_000
+_OVERLAP = "in validation or test"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +82,7 @@ def fetch_data(data: DataConfig, on_progress: OnDownload | None = None) -> None:
 def load_corpus(data: DataConfig, seed: int) -> Corpus:
     """Load all sentence pairs of a run; the training pairs are read only if they are not in the cache.
 
-    Text is prepared on all splits; filters, ``limit`` and tags apply to training pairs only.
+    Text is prepared on all splits; filters and tags apply to training pairs only.
     Validation and test pairs that have no files of their own are split off the training pairs before any
     filter but the one for empty sentences; ``seed`` decides which. Training pairs that share a sentence with
     validation or test are removed (see ``overlap_filter``), unless ``data.hold_out`` is false.
@@ -91,61 +92,52 @@ def load_corpus(data: DataConfig, seed: int) -> Corpus:
         OutputError: The cache cannot be written.
     """
     sources = Sources.of(data)
-    given = {split: sources.given_pairs(split) for split in _HELD_OUT}
-    cache = corpus_cache(data.cache_dir)
-    entry = cache.entry(
-        "text", sources.key(seed), lambda folder: _write_training_pairs(folder, sources, seed)
-    )
-    splits = {split: _directed(data, pairs or _drawn_pairs(entry, split)) for split, pairs in given.items()}
-    for split, pairs in splits.items():
-        _require_pairs(split, pairs)
+    splits = {split: _held_out_pairs(sources, seed, split) for split in _HELD_OUT}
+    entry = _training_pairs(sources, seed)
     return Corpus(
         train=TextPairs(entry.folder, entry.facts["sizes"], entry.facts["fingerprint"]),
-        reports=[FilterReport.from_json(values) for values in entry.facts["reports"]],
+        reports=[FilterReport(**values) for values in entry.facts["reports"]],
         **splits,
     )
 
 
 def load_split(data: DataConfig, seed: int, split: HeldOutSplit) -> list[SentencePair]:
-    """Load the validation or test pairs of ``load_corpus`` alone, and write nothing to the cache.
+    """Load the validation or test pairs of ``load_corpus`` alone; errors as there.
 
-    The training pairs are read only if this split is drawn from them and is not in the cache. Raises
-    DataError if a file cannot be read, or there is no pair in the split.
+    The training pairs are read only if this split is drawn from them and is not in the cache.
     """
     if split not in _HELD_OUT:
         raise DataError(f"there is no split {split!r}", f"splits to score: {', '.join(_HELD_OUT)}")
-    sources = Sources.of(data)
+    return _held_out_pairs(Sources.of(data), seed, split)
+
+
+def _held_out_pairs(sources: "Sources", seed: int, split: HeldOutSplit) -> list[SentencePair]:
     pairs = sources.given_pairs(split)
     if pairs is None:
-        if entry := corpus_cache(data.cache_dir).find("text", sources.key(seed)):
-            pairs = _drawn_pairs(entry, split)
-        else:
-            pairs = split_off(sources.complete_chunks, sources.sizes, seed)[split]
+        drawn = _training_pairs(sources, seed).facts["held_out"][split]
+        pairs = [(source, target) for source, target in drawn]  # JSON has lists
     _require_pairs(split, pairs)
-    return _directed(data, pairs)
+    return _directed(sources.data, pairs)
 
 
-def _drawn_pairs(entry: Entry, split: HeldOutSplit) -> list[SentencePair]:
-    return [(source, target) for source, target in entry.facts["held_out"].get(split, [])]
+def _training_pairs(sources: "Sources", seed: int) -> Entry:
+    """Prepare the training pairs and the splits drawn from them, unless they are in the cache."""
+    cache = corpus_cache(sources.data.cache_dir)
+    return cache.entry("text", sources.key(seed), lambda folder: _write_training_pairs(folder, sources, seed))
 
 
-@dataclass(frozen=True)
-class _ChunkWork:
-    """What can be done to each chunk alone, in another process: text preparation and filters."""
+def _prepared_chunk(data: DataConfig, numbered: NumberedChunk) -> tuple[int, Chunk, FilterReport]:
+    """Prepare the text of a chunk, and remove pairs without text on a side."""
+    number, chunk = numbered
+    report = FilterReport("", num_read=len(chunk))
+    if data.filters.unescape_html:
+        chunk = [(filters.unescape(source), filters.unescape(target)) for source, target in chunk]
+    return number, report.apply(list(_prepared(data, chunk)), {"empty": complete}), report
 
-    data: DataConfig | None
-    """How to prepare the text; None if it is prepared."""
-    filters: Mapping[str, Filter]
 
-    def __call__(self, numbered: NumberedChunk) -> tuple[int, Chunk, FilterReport]:
-        number, chunk = numbered
-        report = FilterReport("")
-        if self.data is not None:
-            report.num_read = len(chunk)
-            if self.data.filters.unescape_html:
-                chunk = [(filters.unescape(source), filters.unescape(target)) for source, target in chunk]
-            chunk = list(_prepared(self.data, chunk))
-        return number, report.apply(chunk, self.filters), report
+def _filtered_chunk(chosen: Mapping[str, Filter], numbered: NumberedChunk) -> tuple[int, Chunk, FilterReport]:
+    report = FilterReport("")
+    return numbered[0], report.apply(numbered[1], chosen), report
 
 
 def _write_training_pairs(folder: Path, sources: "Sources", seed: int) -> dict[str, Any]:
@@ -157,25 +149,20 @@ def _write_training_pairs(folder: Path, sources: "Sources", seed: int) -> dict[s
             reports[number].add(report)
             yield number, chunk
 
-    given = sources.own_held_out()
-    per_chunk = {_OVERLAP: filters.overlap_filter(given)} if given or data.hold_out else {}
-    per_chunk |= filters.pair_filters(data)
-    drawn: dict[str, list[SentencePair]] = {}
+    given, per_chunk = sources.own_held_out(), filters.pair_filters(data)
     with TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as spool:
-        if sources.sizes:
-            # The held-out pairs are known when all are read; text is prepared once, during that reading.
-            prepared = done(_ChunkWork(data, {"empty": complete}), sources.training_chunks())
-            stored = write_texts(Path(spool), prepared, len(reports))
-            drawn = split_off(stored.chunks, sources.sizes, seed)
-            held_out = list(chain.from_iterable(drawn.values()))
-            per_chunk[_OVERLAP] = filters.overlap_filter(given, held_out)
-            filtered = done(_ChunkWork(None, per_chunk), _without_drawn(stored, held_out, reports))
-        else:
-            filtered = done(_ChunkWork(data, {"empty": complete, **per_chunk}), sources.training_chunks())
+        # The held-out pairs are known when all are read; text is prepared once, during that reading.
+        prepared = done(partial(_prepared_chunk, data), sources.training_chunks())
+        stored = write_texts(Path(spool), prepared, len(reports))
+        drawn = split_off(stored, sources.sizes, seed)
+        held_out = list(chain.from_iterable(drawn.values()))
+        if given or data.hold_out:
+            per_chunk = {_OVERLAP: filters.overlap_filter(given, held_out), **per_chunk}
+        numbered = ((number, chunk) for number in range(len(files)) for chunk in stored.chunks(number))
+        filtered = done(partial(_filtered_chunk, per_chunk), numbered)
         unseen = filters.duplicate_filters(data)
         left = ((number, reports[number].apply(chunk, unseen)) for number, chunk in filtered)
-        kept = left if data.limit is None else _limited(left, data.limit, len(reports), Path(spool))
-        final = ((number, _directed(data, chunk, files[number].tag)) for number, chunk in kept)
+        final = ((number, _directed(data, chunk, files[number].tag)) for number, chunk in left)
         train = write_texts(folder, final, len(reports))
     for report, size in zip(reports, train.sizes, strict=True):
         report.num_left = size
@@ -188,23 +175,6 @@ def _write_training_pairs(folder: Path, sources: "Sources", seed: int) -> dict[s
     }
 
 
-def _without_drawn(
-    stored: TextPairs, drawn: Iterable[SentencePair], reports: Sequence[FilterReport]
-) -> Iterator[NumberedChunk]:
-    """Yield the stored pairs without the first occurrence of each drawn pair, which the reports count."""
-    undrawn = set(drawn)
-    for number, report in enumerate(reports):
-        for chunk in stored.chunks(number):
-            left = []
-            for pair in chunk:
-                if pair in undrawn:
-                    undrawn.remove(pair)
-                else:
-                    left.append(pair)
-            report.num_drawn += len(chunk) - len(left)
-            yield number, left
-
-
 def _directed(data: DataConfig, pairs: list[SentencePair], tag: str | None = None) -> list[SentencePair]:
     """Turn prepared pairs into the direction of the model, and put a tag before the sources.
 
@@ -213,32 +183,6 @@ def _directed(data: DataConfig, pairs: list[SentencePair], tag: str | None = Non
     if data.reverse:
         pairs = [(target, source) for source, target in pairs]
     return [(f"{tag} {source}", target) for source, target in pairs] if tag else pairs
-
-
-def _limited(
-    chunks: Iterable[NumberedChunk], limit: int, num_files: int, folder: Path
-) -> Iterator[NumberedChunk]:
-    """Yield this many of the pairs, evenly spaced over all files; they are stored in a folder meanwhile.
-
-    How many pairs the filters leave is known when all are read.
-    """
-    every = folder / "every"
-    every.mkdir()
-    stored, first = write_texts(every, chunks, num_files), 0
-    for number in range(len(stored.sizes)):
-        for chunk in stored.chunks(number):
-            yield number, list(_evenly_spaced(chunk, limit, len(stored), first))
-            first += len(chunk)
-
-
-def _evenly_spaced(
-    pairs: Iterable[SentencePair], limit: int, total: int, first: int = 0
-) -> Iterator[SentencePair]:
-    """Yield the pairs that ``limit`` keeps; they are the rows from ``first`` on of ``total``."""
-    share = min(limit, total)
-    for row, pair in enumerate(pairs, start=first):
-        if row * share // total < (row + 1) * share // total:
-            yield pair
 
 
 @dataclass(frozen=True)
@@ -267,10 +211,14 @@ def _sources(data: DataConfig, split: _Split) -> list[Source]:
     if files or data.source == "files":
         sources = []
         for file in files:
-            corpus = stored_pairs(file.corpus, data) if file.corpus else None
-            paths = [Path(path) for path in (file.path, file.source, file.target, corpus) if path]
-            read_file = partial(_file_pairs, data, file)
-            sources.append(Source(file.label, read_file, paths, file.tag, file.limit))
+            paths = [Path(path) for path in (file.path, file.source, file.target) if path]
+            read: Callable[[], Iterable[SentencePair]] = partial(read_pairs, file)
+            if file.corpus:
+                corpus = PublicCorpus.find(file.corpus, data)
+                paths, read = [corpus.archive], corpus.read
+            if file.limit is not None:
+                read = partial(_limited_pairs, read, file.limit)
+            sources.append(Source(file.label, read, paths, file.tag, file.limit))
         return sources
     if data.source == "demo":
         return [Source("demo", partial(demo_pairs, split), [DEMO_FILE])]
@@ -327,16 +275,13 @@ class Sources:
             for chunk in in_chunks(source.read()):
                 yield number, chunk
 
-    def complete_chunks(self) -> Iterator[Chunk]:
-        """Yield the prepared training pairs with text on both sides."""
-        work = _ChunkWork(self.data, {"empty": complete})
-        for _, (_, chunk, _) in parallel_map(work, self.training_chunks()):
-            yield chunk
-
     def given_pairs(self, split: HeldOutSplit) -> list[SentencePair] | None:
         """Read a split of its own, or all training pairs; None if it is drawn from the training pairs."""
         if not self.splits[split]:
-            return None if self.data.hold_out else list(chain.from_iterable(self.complete_chunks()))
+            if self.data.hold_out:
+                return None
+            work = partial(_prepared_chunk, self.data)
+            return [pair for _, (_, chunk, _) in parallel_map(work, self.training_chunks()) for pair in chunk]
         is_published = not getattr(self.data, split)
         pairs = []
         for source in self.splits[split]:
@@ -360,13 +305,13 @@ def raw_training_pairs(data: DataConfig) -> Iterator[SentencePair]:
     return chain.from_iterable(source.read() for source in _sources(data, "train"))
 
 
-def _file_pairs(data: DataConfig, file: CorpusFile) -> Iterator[SentencePair]:
-    """Read the pairs of a file or a public corpus; with ``limit`` as many, evenly spaced."""
-    pairs = read_corpus(file.corpus, data) if file.corpus else read_pairs(file)
-    if file.limit is None:
-        return pairs
-    total = corpus_facts(file.corpus, data)["pairs"] if file.corpus else sum(1 for _ in read_pairs(file))
-    return _evenly_spaced(pairs, file.limit, total)
+def _limited_pairs(read: Callable[[], Iterable[SentencePair]], limit: int) -> Iterator[SentencePair]:
+    """Read this many pairs, evenly spaced; they are counted first."""
+    total = sum(1 for _ in read())
+    share = min(limit, total)
+    for row, pair in enumerate(read()):
+        if row * share // total < (row + 1) * share // total:
+            yield pair
 
 
 def _prepared(data: DataConfig, pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:
@@ -378,59 +323,39 @@ def _prepared(data: DataConfig, pairs: Iterable[SentencePair]) -> Iterator[Sente
 def _require_pairs(split: str, pairs: Sized, removed: Mapping[str, int] | None = None) -> None:
     if len(pairs):
         return
-    reasons = {name: count for name, count in (removed or {}).items() if count}
-    if not reasons:
-        raise DataError(f"no {split} pair is left", hint="give more pairs")
-    counts = ", ".join(f"{count:,} {name}" for name, count in reasons.items())
-    hint = "loosen data.filters, or give more pairs"
-    if _OVERLAP in reasons:
-        hint = "give pairs without sentences of the validation or test pairs, or set data.hold_out to false"
-    raise DataError(f"no {split} pair is left (removed: {counts})", hint=hint)
+    counts = ", ".join(f"{count:,} {name}" for name, count in (removed or {}).items() if count)
+    raise DataError(
+        f"no {split} pair is left" + (f" (removed: {counts})" if counts else ""),
+        hint="give more pairs, without sentences of the validation or test pairs, or loosen data.filters; to "
+        "overfit a few on purpose, set data.hold_out to false",
+    )
 
 
-def split_off(
-    read: Callable[[], Iterable[Chunk]], sizes: Mapping[str, int], seed: int
-) -> dict[str, list[SentencePair]]:
+def split_off(pairs: TextPairs, sizes: Mapping[str, int], seed: int) -> dict[str, list[SentencePair]]:
     """Draw pairs for validation or test; returned by split, they are still among all pairs.
 
     Pairs are ranked by a hash of seed and text, so that neither their order nor other pairs change a pair's
     rank. A pair is drawn once, however often it occurs, and no two splits share a side of a pair, compared
-    without case, punctuation and spaces. ``read`` reads all pairs, without empty ones; it is called once, or
-    a few times if many share a side. Of each split the wanted number is drawn,
-    but at least 1 and at most a tenth of the different pairs.
+    without case, punctuation and spaces. Of each split the wanted number is drawn, but at least 1 and at most
+    a tenth of the different pairs.
     """
-    num_candidates = 2 * sum(sizes.values()) + _SPARE_CANDIDATES
-    while sizes:
-        ranked, num_different = _first_ranked(read(), seed, num_candidates, 10 * max(sizes.values()))
-        are_all = len(ranked) < num_candidates
-        drawn = {}
-        wanted = {split: max(1, min(size, num_different // 10)) for split, size in sizes.items()}
-        for split, count in wanted.items():
-            drawn[split] = ranked[:count]
-            taken = [{bare_text(pair[side]) for pair in drawn[split]} for side in (0, 1)]
-            ranked = [pair for pair in ranked if all(bare_text(pair[at]) not in taken[at] for at in (0, 1))]
-        if are_all or all(len(drawn[split]) == count for split, count in wanted.items()):
-            return drawn
-        num_candidates *= 4
-    return {}
+    if not sizes:
+        return {}
+    ranks = [ranks for _, ranks in parallel_map(partial(_ranks, seed), pairs.chunks())]
+    _, last = np.unique(np.concatenate([np.empty(0, np.uint64), *ranks])[::-1], return_index=True)
+    ranked = iter([len(pairs) - 1 - row for row in last.tolist()])  # the last occurrence of each
+    drawn: dict[str, list[SentencePair]] = {}
+    taken: tuple[set[bytes], set[bytes]] = (set(), set())
+    for split, size in sizes.items():
+        candidates = (pair for pair in map(pairs.__getitem__, ranked) if not _is_taken(pair, taken))
+        drawn[split] = list(islice(candidates, max(1, min(size, len(last) // 10))))
+        for side, texts in enumerate(taken):
+            texts.update(bare_text(pair[side]) for pair in drawn[split])
+    return drawn
 
 
-def _first_ranked(
-    chunks: Iterable[Chunk], seed: int, limit: int, most_counted: int
-) -> tuple[list[SentencePair], int]:
-    """Return the first different pairs by rank, and their total number, exact up to ``most_counted``."""
-    best: dict[int, SentencePair] = {}
-    different: set[int] = set()
-    highest = (1 << 64) - 1
-    for chunk, ranks in parallel_map(partial(_ranks, seed), chunks):
-        if len(different) < most_counted:
-            different.update(ranks.tolist())
-        for row in np.flatnonzero(ranks <= highest).tolist():
-            best[int(ranks[row])] = chunk[row]
-        if len(best) > 2 * limit:
-            best = {kept: best[kept] for kept in sorted(best)[:limit]}
-            highest = max(best)
-    return [best[rank] for rank in sorted(best)[:limit]], len(different)
+def _is_taken(pair: SentencePair, taken: tuple[set[bytes], set[bytes]]) -> bool:
+    return any(bare_text(text) in texts for text, texts in zip(pair, taken, strict=True))
 
 
 def _ranks(seed: int, chunk: Chunk) -> np.ndarray:

@@ -13,7 +13,6 @@ from functools import partial
 from hashlib import blake2b
 from html.entities import html5
 from itertools import compress
-from typing import Any
 
 import numpy as np
 
@@ -28,36 +27,12 @@ Filter = Callable[[Chunk], Sequence[bool]]
 NUM_EXAMPLES = 5
 _MIN_OVERLAP_WORDS = 4
 _MIN_OVERLAP_BYTES = 30
-_ASCII_SIGNS = bytes(code for code in range(128) if not chr(code).isalnum())
-_ALL_BUT_SIGNS_AND_DIGITS = bytes(
-    code for code in range(256) if code > 127 or chr(code).isalpha() or code == ord(" ")
-)
-_OTHER_SIGNS = re.compile(r"[^\w\x00-\x7f]+")
+_SIGNS = re.compile(r"[\W_]+")
+_ASCII_SIGNS_AND_DIGITS = re.compile(r"[\x00-\x40\x5b-\x60\x7b-\x7f]+")
 _INVISIBLE = re.compile("[\u00ad\u200b\ufeff]")
-_WORD = re.compile(r"\w+")
-_UNSPACED = re.compile(
-    "[\u2e80-\u2fdf\u3005-\u3007\u3031-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
-    "\U00020000-\U0003ffff]|[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]{1,4}"
-)
-"""About a word of a script without spaces: a Han or kana character, four Thai, Lao, Burmese or Khmer ones."""
+_LONG = r"[^\W\u0e00-\u109f\u1780-\u17ff\u2e80-\uffff]{%d,}"
+"""A word; scripts without spaces have none."""
 _ENTITY = re.compile(r"&(#?\w{2,8});|& ?(#\w{2,6}|quot|amp|lt|gt|apos|nbsp) ?;")
-
-
-@dataclass
-class Removed:
-    """Pairs that a filter removed: their number, and some of them."""
-
-    count: int = 0
-    examples: list[SentencePair] = field(default_factory=list)
-    """The first of them."""
-
-    def __post_init__(self) -> None:
-        self.examples = [(source, target) for source, target in self.examples]  # JSON has lists
-
-    def add(self, pairs: Iterable[SentencePair], count: int) -> None:
-        """Add ``count`` pairs, of which only ``pairs`` are at hand."""
-        self.count += count
-        self.examples = [*self.examples, *pairs][:NUM_EXAMPLES]
 
 
 @dataclass
@@ -66,27 +41,35 @@ class FilterReport:
 
     name: str
     num_read: int = 0
-    num_drawn: int = 0
-    """Pairs drawn for validation or test."""
     num_left: int = 0
-    removed: dict[str, Removed] = field(default_factory=dict)
-    """By filter, in the order of application."""
+    num_removed: dict[str, int] = field(default_factory=dict)
+    """Pairs that each filter removed, in the order of application."""
+    examples: dict[str, list[SentencePair]] = field(default_factory=dict)
+    """The first of them."""
 
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "FilterReport":
-        """Return a report that was written with ``asdict``."""
-        removed = {name: Removed(**counted) for name, counted in values["removed"].items()}
-        return cls(**{**values, "removed": removed})
+    def __post_init__(self) -> None:
+        for name, pairs in self.examples.items():
+            self.examples[name] = [(source, target) for source, target in pairs]  # JSON has lists
 
     def apply(self, chunk: Chunk, filters: Mapping[str, Filter]) -> Chunk:
         """Return the pairs of a chunk that all filters keep."""
         for name, keep in filters.items():
             stays = keep(chunk) if chunk else ()
             gone = [pair for pair, stay in zip(chunk, stays, strict=True) if not stay]
-            self.removed.setdefault(name, Removed()).add(gone, len(gone))
-            if gone:
-                chunk = list(compress(chunk, stays))
+            self._count(name, len(gone), gone)
+            chunk = list(compress(chunk, stays))
         return chunk
+
+    def _count(self, name: str, count: int, pairs: Iterable[SentencePair]) -> None:
+        self.num_removed[name] = self.num_removed.get(name, 0) + count
+        self.examples[name] = [*self.examples.get(name, ()), *pairs][:NUM_EXAMPLES]
+
+    def add(self, other: "FilterReport") -> None:
+        """Add the report of other pairs."""
+        self.num_read += other.num_read
+        self.num_left += other.num_left
+        for name, count in other.num_removed.items():
+            self._count(name, count, other.examples[name])
 
     @classmethod
     def total(cls, reports: Iterable["FilterReport"]) -> "FilterReport":
@@ -95,22 +78,6 @@ class FilterReport:
         for report in reports:
             total.add(report)
         return total
-
-    @property
-    def num_removed(self) -> dict[str, int]:
-        """Number of pairs that each filter removed, in the order of application."""
-        return {name: removed.count for name, removed in self.removed.items()}
-
-    def add(self, other: "FilterReport") -> None:
-        """Add the report of other pairs of the file."""
-        self.num_read += other.num_read
-        self.num_drawn += other.num_drawn
-        self.num_left += other.num_left
-        for name, removed in other.removed.items():
-            self.removed.setdefault(name, Removed()).add(removed.examples, removed.count)
-
-
-# The filters
 
 
 def complete(chunk: Chunk) -> Sequence[bool]:
@@ -167,7 +134,7 @@ def overlap_filter(given: Iterable[SentencePair], drawn: Iterable[SentencePair] 
 
 
 def _is_distinctive(text: str) -> bool:
-    num_words = len(_WORD.findall(_spaced(text)))
+    num_words = len(re.findall(r"\w+", text))
     return num_words >= _MIN_OVERLAP_WORDS or len(bare_text(text)) >= _MIN_OVERLAP_BYTES
 
 
@@ -192,31 +159,21 @@ def _each_side(test: Callable[[str], bool], chunk: Chunk) -> Sequence[bool]:
 
 
 def _has_few_words(limit: int, text: str) -> bool:
-    return _spaced(text).count(" ") < limit
+    return text.count(" ") < limit
 
 
 def _have_similar_lengths(limit: float, source: str, target: str) -> bool:
-    words = tuple(_spaced(text).count(" ") + 1 for text in (source, target))
-    sizes = len(source.encode()), len(target.encode())
-    return any(max(lengths) / min(lengths) <= limit for lengths in (words, (len(source), len(target)), sizes))
+    lengths = ((text.count(" ") + 1, len(text), len(text.encode())) for text in (source, target))
+    return any(max(sizes) / min(sizes) <= limit for sizes in zip(*lengths, strict=True))
 
 
 def _has_short_words(limit: int, text: str) -> bool:
-    if len(text) <= limit or max(map(len, text.split(" "))) <= limit:
-        return True
-    return max(map(len, _WORD.findall(_spaced(text))), default=0) <= limit
-
-
-def _spaced(text: str) -> str:
-    """Separate the words of scripts without spaces, roughly, by spaces."""
-    if text.isascii() or not _UNSPACED.search(text):
-        return text
-    return " ".join(_UNSPACED.sub(r" \g<0> ", text).split())
+    return len(text) <= limit or re.search(_LONG % (limit + 1), text) is None
 
 
 def _has_letters(share: float, text: str) -> bool:
-    num_others = len(text.encode().translate(None, _ALL_BUT_SIGNS_AND_DIGITS))
-    return num_others <= (1 - share) * (len(text) - text.count(" "))
+    num_letters = len(_ASCII_SIGNS_AND_DIGITS.sub("", text))
+    return num_letters >= share * (len(text) - text.count(" "))
 
 
 def _differ(source: str, target: str) -> bool:
@@ -256,9 +213,6 @@ class Duplicates:
         return f"{len(source)}\t{source}\t{target}".encode()
 
 
-# Text
-
-
 def unescape(text: str) -> str:
     """Replace HTML entities, also escaped ones (``&amp;quot;``) and those with spaces (``& quot ;``).
 
@@ -277,10 +231,8 @@ def _character(entity: re.Match[str]) -> str:
 
 def bare_text(text: str) -> bytes:
     """Return a text without case, punctuation and spaces; as it is if nothing is left."""
-    bare = unescape(text).casefold()
-    if not bare.isascii():
-        bare = _OTHER_SIGNS.sub("", unicodedata.normalize("NFKC", bare))
-    return bare.encode().translate(None, _ASCII_SIGNS) or text.casefold().encode()
+    bare = unicodedata.normalize("NFKC", unescape(text).casefold())
+    return (_SIGNS.sub("", bare) or text.casefold()).encode()
 
 
 def digest(text: str | bytes) -> bytes:

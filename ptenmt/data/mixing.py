@@ -47,8 +47,8 @@ class Mixture:
         for name in chain.from_iterable([stage.mix for stage in data.stages] or [weights]):
             if not available[name]:
                 raise DataError(
-                    f"filters and limits leave no pair of {name}",
-                    "see what each filter removes with ptenmt data, raise data.limit, or leave the file out",
+                    f"the filters leave no pair of {name}",
+                    "see what each filter removes with ptenmt data, or leave the file out",
                 )
         if data.stages:
             first_epochs = [0, *accumulate(stage.epochs or 0 for stage in data.stages[:-1])]

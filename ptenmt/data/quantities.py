@@ -53,16 +53,20 @@ class Notation:
         self._decimal, self._group = symbols["decimal"], symbols["group"]
         groups = re.escape(self._group) + (" \u00a0\u202f" if self._group.isspace() else "")
         number = rf"\d{{1,3}}(?:[{groups}]\d{{3}})+(?:\{self._decimal}\d+)?|\d+(?:\{self._decimal}\d+)?"
-        self._tables: dict[Kind, list[dict[int, str]]] = {
+        tables: dict[Kind, list[dict[int, str]]] = {
             "weekday": _tables(self._locale.days),
             "month": _tables(self._locale.months),
             "words": [_numbers_in_words(language)],
         }
-        listed = {name for tables in self._tables.values() for table in tables for name in table.values()}
-        forms = [
-            form for name in sorted(listed, key=len, reverse=True) for form in (name, _capitalized(name))
-        ]
-        names = rf"(?<![\w-])(?P<name>{'|'.join(map(re.escape, dict.fromkeys(forms)))})(?![\w-])"
+        self._named: dict[str, tuple[Kind, int, dict[int, str]]] = {}
+        """The kind of each name, its number, and the names of all numbers."""
+        for kind, of_kind in tables.items():
+            for table in of_kind:
+                for number_of, name in table.items():
+                    for form in (name, _capitalized(name)):
+                        self._named.setdefault(form, (kind, number_of, table))
+        forms = sorted(self._named, key=len, reverse=True)
+        names = rf"(?<![\w-])(?P<name>{'|'.join(map(re.escape, forms))})(?![\w-])"
         self.names = re.compile(names)
         self._pattern = re.compile(rf"{_BEFORE}(?:{_TIME}|{_ORDINAL}|(?P<number>{number})){_AFTER}|{names}")
 
@@ -70,7 +74,8 @@ class Notation:
         """Find the quantities of a text, in order."""
         for match in self._pattern.finditer(text):
             if match["name"]:
-                yield self._named(match)
+                kind, number, _ = self._named[match[0]]
+                yield WrittenQuantity(*match.span(), kind, str(number), match[0])
             elif match["hour"]:
                 yield self._time(match)
             elif match["ordinal"]:
@@ -80,20 +85,6 @@ class Notation:
                 is_year = digits == match[0] and len(digits) == 4 and int(digits) in _YEARS
                 value = re.sub(r"\D", "", whole) + (f".{decimals}" if decimals else "")
                 yield WrittenQuantity(*match.span(), "year" if is_year else "number", value, match[0])
-
-    def _named(self, match: re.Match[str]) -> WrittenQuantity:
-        for kind in self._tables:
-            if found := self._in_table(kind, match[0]):
-                return WrittenQuantity(*match.span(), kind, str(found[1]), match[0])
-        raise AssertionError(f"{match[0]} is in no table")
-
-    def _in_table(self, kind: Kind, name: str) -> tuple[dict[int, str], int] | None:
-        """The table of a kind in which a name stands, perhaps without its capital, and its number there."""
-        for table in self._tables[kind]:
-            for number, listed in table.items():
-                if name in (listed, _capitalized(listed)):
-                    return table, number
-        return None
 
     @staticmethod
     def _time(match: re.Match[str]) -> WrittenQuantity:
@@ -109,8 +100,9 @@ class Notation:
 
     def write(self, quantity: WrittenQuantity, value: str) -> str:
         """Another value in the notation of a quantity; an empty text if it cannot be written like it."""
-        if quantity.kind in self._tables:
-            return self._name_like(quantity, int(value))
+        if named := self._named.get(quantity.text):
+            name = named[2][int(value)]
+            return _capitalized(name) if quantity.text[0].isupper() else name
         if quantity.kind == "time":
             return _time_like(quantity.text, int(value))
         if quantity.kind == "ordinal":
@@ -119,12 +111,6 @@ class Notation:
         if sign := re.search(r"(?<=\d)[^\d](?=\d{3}(?!\d))", quantity.text.split(self._decimal)[0]):
             whole = re.sub(r"(?<=\d)(?=(?:\d{3})+$)", sign[0], whole)
         return f"{whole}{self._decimal}{decimals}" if decimals else whole
-
-    def _name_like(self, quantity: WrittenQuantity, value: int) -> str:
-        """The name of a number in the table of a quantity's name, with its capital."""
-        found = self._in_table(quantity.kind, quantity.text)
-        name = found[0][value] if found else ""
-        return _capitalized(name) if quantity.text[0].isupper() else name
 
 
 def _tables(names: Any) -> list[dict[int, str]]:

@@ -106,9 +106,6 @@ class Lines:
             raise DataError(
                 f"{self._name}, line {number}: byte {error.start + 1} is not valid UTF-8", _HINT
             ) from error
-        if number == 1 and line.count(b"\r") > 1 and not line.endswith(b"\n"):
-            message = f"{self._name} has carriage returns instead of line ends"
-            raise DataError(message, "convert it: tr '\\r' '\\n'")
         return text
 
 
@@ -213,10 +210,8 @@ def _column_pairs(path: Path) -> Iterator[SentencePair]:
     for number, row in rows:
         if not _is_pair(row):
             columns = "1 column" if len(row) == 1 else f"{len(row)} columns"
-            num_others = sum(not _is_pair(row) for _, row in rows)
-            others = f"; {num_others:,} more lines are no pairs" if num_others else ""
             raise DataError(
-                f"{path}, line {number}: {columns} instead of 2{others}",
+                f"{path}, line {number}: {columns} instead of 2",
                 hint="every line holds a sentence and its translation, or these and a score; columns are "
                 f"separated by {'commas' if is_csv else 'tabs'}",
             )

@@ -13,13 +13,12 @@ import os
 import re
 import shutil
 import time
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -198,14 +197,12 @@ def _texts(side: Ragged, begin: int, end: int) -> list[str]:
     return [content[first:last].decode() for first, last in zip([0, *ends], ends, strict=False)]
 
 
-Kind = Literal["text", "tokenizer", "tokens"]
 Build = Callable[[Path], dict[str, Any]]
 """Writes an entry's files to an empty folder; returns its metadata as JSON values."""
 
 _ENTRY_NAME = re.compile(r"(text|tokenizer|tokens)-[0-9a-f]{32}")
 _INDEX = "entry.json"
 _UNUSED_DAYS = 30
-_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -226,12 +223,12 @@ class CorpusCache:
     folder: Path
     """Created with the first entry."""
 
-    def find(self, kind: Kind, key: Any) -> Entry | None:
+    def find(self, kind: str, key: Any) -> Entry | None:
         """Return the entry for ``key``, if there is an intact one."""
         folder = self.folder / _name(kind, key)
         try:
             index = json.loads((folder / _INDEX).read_text(encoding="utf-8"))
-            if any(_state(folder / name) != state for name, state in index["files"].items()):
+            if any((folder / name).stat().st_size != size for name, size in index["files"].items()):
                 return None
             entry = Entry(folder, dict(index["facts"]))
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -240,7 +237,7 @@ class CorpusCache:
             os.utime(folder)
         return entry
 
-    def entry(self, kind: Kind, key: Any, build: Build) -> Entry:
+    def entry(self, kind: str, key: Any, build: Build) -> Entry:
         """Return the entry for ``key``; build it if there is none, or raise OutputError.
 
         ``key`` is everything that the entry depends on, as JSON values; the program's own code is added.
@@ -282,7 +279,10 @@ def _written(folder: Path, build: Build) -> dict[str, Any]:
     with folder_written_whole(folder) as new:
         facts = build(new)
         files = sorted(file for file in new.rglob("*") if file.is_file())
-        index = {"facts": facts, "files": {file.relative_to(new).as_posix(): _state(file) for file in files}}
+        index = {
+            "facts": facts,
+            "files": {file.relative_to(new).as_posix(): file.stat().st_size for file in files},
+        }
         (new / _INDEX).write_text(json.dumps(index, ensure_ascii=False), encoding="utf-8")
     return facts
 
@@ -298,14 +298,5 @@ def _code() -> str:
     return checksum.hexdigest()
 
 
-def _name(kind: Kind, key: Any) -> str:
+def _name(kind: str, key: Any) -> str:
     return f"{kind}-{json_checksum([key, _code()])[:32]}"
-
-
-def _state(file: Path) -> list[int]:
-    """A file's size and checksum."""
-    checksum = 0
-    with file.open("rb") as stream:
-        while chunk := stream.read(_CHUNK):
-            checksum = zlib.crc32(chunk, checksum)
-        return [stream.tell(), checksum]

@@ -1,4 +1,4 @@
-"""Sentence pairs from TensorFlow Datasets (TFDS), fetched with our own downloader (resumable, with mirrors).
+"""The sentence pairs of TED in TensorFlow Datasets (TFDS), fetched with our own resumable downloader.
 
 TFDS reads an archive from ``<data_dir>/downloads/manual`` if it has the name in its checksums registry: the
 archive is put there, and TFDS never uses the network. This module imports TensorFlow.
@@ -6,15 +6,13 @@ archive is put there, and TFDS never uses the network. This module imports Tenso
 
 import contextlib
 import io
-import json
-import shutil
+import logging
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ptenmt.atomic_files import output_errors
-from ptenmt.data.download import WEB_ARCHIVE, fetch, first_success
+from ptenmt.data.download import WEB_ARCHIVE, fetch
 from ptenmt.errors import DataError, DownloadError, OnDownload, did_you_mean
 from ptenmt.processes import load_tensorflow
 
@@ -24,8 +22,9 @@ import tensorflow as tf  # noqa: E402
 import tensorflow_datasets as tfds  # noqa: E402
 from tensorflow_datasets.core.download.extractor import ExtractError  # noqa: E402
 
-_PREPARED = "https://storage.googleapis.com/tfds-data/datasets"
-"""TFDS's public bucket of prepared datasets, which ``tfds.load(try_gcs=True)`` reads."""
+logger = logging.getLogger(__name__)
+
+_NAME = "ted_hrlr_translate"
 _READ_BATCH = 1024  # pairs; one by one takes four times as long
 
 
@@ -34,30 +33,34 @@ def prepare_tfds(
 ) -> None:
     """Fetch and prepare a dataset, unless it is prepared already.
 
-    It is ``name/config`` in TFDS, such as ``ted_hrlr_translate/pt_to_en`` or its reverse ``en_to_pt``.
-    ``data_dir`` None is TFDS's default. The archive comes from ``archive_url``, a mirror, from TFDS's address
-    or from the web archive, and has TFDS's checksum; before the last, TFDS's own prepared files are tried.
+    It is one of TED's, such as ``ted_hrlr_translate/pt_to_en``.
+    ``data_dir`` None is TFDS's default. The archive comes from ``archive_url``, a mirror; by default from
+    TFDS's address or, if that fails, from the web archive. It has TFDS's checksum.
 
     Raises:
         DataError: TFDS has no such pairs, or cannot prepare them.
-        DownloadError: No address has them.
+        DownloadError: The archive cannot be fetched.
         OutputError: They cannot be written.
     """
-    builder, _ = _builder(dataset, data_dir)
+    builder = _builder(dataset, data_dir)
     if builder.data_path.exists():
         return
-    if len(builder.url_infos or {}) != 1:
-        raise DataError(
-            f"ptenmt cannot fetch {dataset}: it is not made of one archive",
-            hint=f"prepare it with TFDS itself: tfds build {dataset} --data_dir {builder.data_dir_root}",
-        )
     ((url, info),) = builder.url_infos.items()
     archive = Path(builder.data_dir_root) / "downloads" / "manual" / info.filename
-    fetch_archive = partial(fetch, destination=archive, sha256=info.checksum, on_progress=on_progress)
-    sources = [partial(fetch_archive, each) for each in (archive_url, url, WEB_ARCHIVE + url) if each]
-    sources.insert(-1, partial(_fetch_prepared, builder, on_progress))
-    if first_success(sources, "data.archive_url") != archive:
-        return
+    fetch_from = partial(
+        fetch,
+        destination=archive,
+        sha256=info.checksum,
+        mirror="data.archive_url",
+        on_progress=on_progress,
+    )
+    try:
+        fetch_from(archive_url or url)
+    except DownloadError as error:
+        if archive_url:
+            raise
+        logger.warning("%s; trying the web archive", error.message)
+        fetch_from(WEB_ARCHIVE + url)
     tfds.disable_progress_bar()
     config = tfds.download.DownloadConfig(try_download_gcs=False)
     try:
@@ -70,50 +73,20 @@ def prepare_tfds(
         ) from error
 
 
-def _fetch_prepared(builder: Any, on_progress: OnDownload | None) -> Path:
-    """Download the files that TFDS has prepared, all or none; returns their folder, errors as of ``fetch``.
-
-    The number, the length and the checksums of the examples must be as the files say.
-    """
-    url, prepared = f"{_PREPARED}/{builder.info.full_name}", Path(builder.data_path)
-    folder = Path(builder.data_dir_root) / "downloads" / "prepared" / builder.info.full_name
-
-    def receive(name: str) -> Path:
-        return fetch(f"{url}/{name}", folder / name, sha256=None, on_progress=on_progress)
-
-    try:
-        facts = json.loads(receive("dataset_info.json").read_bytes())
-        for split in facts["splits"]:
-            shards, name = split["shardLengths"], f"{builder.name}-{split['name']}.tfrecord"
-            files = [receive(f"{name}-{i:05}-of-{len(shards):05}") for i in range(len(shards))]
-            records = tf.data.TFRecordDataset(list(map(str, files))).as_numpy_iterator()
-            found, expected = list(map(len, records)), sum(map(int, shards))
-            if (len(found), sum(found)) != (expected, int(split["numBytes"])):
-                raise ValueError(f"{split['name']} has {len(found):,} examples, expected {expected:,}")
-    except (ValueError, LookupError, TypeError, tf.errors.OpError) as error:
-        shutil.rmtree(folder)
-        raise DownloadError(f"the prepared files at {url} are damaged: {error}") from error
-    with output_errors(f"write {prepared}"):
-        prepared.parent.mkdir(parents=True, exist_ok=True)
-        folder.rename(prepared)
-    return prepared
-
-
 def read_tfds(dataset: str, data_dir: str | None, split: str) -> Iterator[tuple[str, str]]:
     """Read sentence pairs of a prepared dataset, in the order of its files.
 
-    A reverse direction has its sides swapped. ``split`` may be a TFDS slice such as ``train[:10%]``. Raises
-    DataError if TFDS has no such pairs or split, or they are not prepared.
+    ``split`` may be a TFDS slice such as ``train[:10%]``. Raises DataError if TFDS has no such pairs or
+    split, or they are not prepared.
     """
-    builder, swapped = _prepared_builder(dataset, data_dir)
+    builder = _prepared_builder(dataset, data_dir)
     # TFDS would cache small datasets in memory, and warn that a limit leaves the cache half filled.
     config = tfds.ReadConfig(try_autocache=False)
     try:
         data = builder.as_dataset(split=split, as_supervised=True, read_config=config)
         for sources, targets in data.batch(_READ_BATCH).as_numpy_iterator():
             for source, target in zip(sources, targets, strict=True):
-                pair = source.decode(), target.decode()
-                yield pair[::-1] if swapped else pair
+                yield source.decode(), target.decode()
     except (ValueError, tf.errors.OpError) as error:
         raise DataError(
             f"cannot read {split} of {dataset} in {builder.data_dir_root}: {error}",
@@ -123,40 +96,26 @@ def read_tfds(dataset: str, data_dir: str | None, split: str) -> Iterator[tuple[
 
 def tfds_files(dataset: str, data_dir: str | None) -> list[Path]:
     """The files of a prepared dataset; DataError if TFDS has no such pairs, or they are not prepared."""
-    builder, _ = _prepared_builder(dataset, data_dir)
-    return sorted(path for path in Path(builder.data_path).iterdir() if path.is_file())
+    folder = Path(_prepared_builder(dataset, data_dir).data_path)
+    return sorted(path for path in folder.iterdir() if path.is_file())
 
 
-def _prepared_builder(dataset: str, data_dir: str | None) -> tuple[Any, bool]:
-    builder, swapped = _builder(dataset, data_dir)
+def _prepared_builder(dataset: str, data_dir: str | None) -> Any:
+    builder = _builder(dataset, data_dir)
     if builder.data_path.exists():
-        return builder, swapped
+        return builder
     raise DataError(
         f"{dataset} is not prepared in {builder.data_dir_root}",
         hint="fetch it first with the config you use: ptenmt download --config base.yaml",
     )
 
 
-def _builder(dataset: str, data_dir: str | None) -> tuple[Any, bool]:
-    """The TFDS builder of the pairs, and whether their sides have to be swapped."""
-    name, _, config = dataset.partition("/")
-    names = tfds.list_builders(with_community_datasets=False)
-    if name not in names:
-        raise _unknown(dataset, [f"{known}/{config}" if config else known for known in names])
-    configs = tfds.builder_cls(name).builder_configs or {"": None}
-    directions = {"_to_".join(known.split("_to_")[::-1]): known for known in configs}
-    directions |= {known: known for known in configs}
-    if config not in directions:
-        raise _unknown(dataset, [f"{name}/{known}" for known in directions])
-    swapped = config not in configs
-    builder = tfds.builder(name, config=directions[config] or None, data_dir=data_dir)
-    if not isinstance(builder.info.features, tfds.features.Translation):
-        raise DataError(f"{dataset} has no sentence pairs", hint="choose a translation dataset of TFDS")
-    return builder, swapped
-
-
-def _unknown(dataset: str, known: list[str]) -> DataError:
-    return DataError(
-        f"TensorFlow Datasets has no {dataset}{did_you_mean(dataset, known)}",
-        hint="data.dataset is name/config, such as ted_hrlr_translate/pt_to_en",
-    )
+def _builder(dataset: str, data_dir: str | None) -> Any:
+    known = [f"{_NAME}/{config}" for config in tfds.builder_cls(_NAME).builder_configs]
+    if dataset not in known:
+        raise DataError(
+            f"ptenmt has no {dataset} of TensorFlow Datasets{did_you_mean(dataset, known)}",
+            hint="data.dataset is one of TED's pairs, such as ted_hrlr_translate/pt_to_en; for the other "
+            "direction set data.reverse; other data sets are read as .tsv files, by data.path",
+        )
+    return tfds.builder(dataset, data_dir=data_dir)

@@ -19,7 +19,6 @@ from ptenmt.scores import Difference, Scorer
 
 _SPLITS = ("train", "validation", "test")
 _METRICS = ("bleu", "chrf", "loss", "accuracy")
-_NEEDED_FACTS = {"data", "parameters", "steps_per_epoch"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +113,7 @@ def compare(
         raise RunError("comparing takes two runs or more", "ptenmt info lists the runs")
     directories = list(map(find_run, runs))
     names = Counter(run.name for run in {run.path.absolute(): run for run in directories}.values())
-    summaries = [_summarize(run, run.name if names[run.name] == 1 else str(run.path)) for run in directories]
+    summaries = [summarize(run, run.name if names[run.name] == 1 else str(run.path)) for run in directories]
     values = {name: [summary.options[name] for summary in summaries] for name in summaries[0].options}
     return RunComparison(
         runs=summaries,
@@ -152,8 +151,9 @@ def _score(
     ]
 
 
-def _summarize(run: Run, name: str) -> RunSummary:
-    record, config = run.record(_NEEDED_FACTS), run.config()
+def summarize(run: Run, name: str = "") -> RunSummary:
+    """A run's figures; raises RunError if its files are damaged."""
+    record, config = run.record({"data", "parameters", "steps_per_epoch"}), run.config()
     history = History(run.path)
     curve, validations = history.curve(), history.validations()
     last, best = history.last(), history.best(config.validation.metric)
@@ -165,7 +165,7 @@ def _summarize(run: Run, name: str) -> RunSummary:
         seconds = curve[-1]["seconds"]
         tokens_per_second = sum(point["tokens"] for point in curve) / (seconds["data"] + seconds["step"])
     return RunSummary(
-        run=name,
+        run=name or run.name,
         options=flat_options(without_paths(config)),
         parameters=record.parameters,
         pairs=record.data["train"].size if "train" in record.data else None,

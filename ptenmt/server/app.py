@@ -17,14 +17,13 @@ from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ptenmt._version import __version__
 from ptenmt.errors import ConfigError, DocumentError
-from ptenmt.server import deepl, introspection, libretranslate
+from ptenmt.server import introspection, routes
 from ptenmt.server.limits import CLIENT_GONE, Limits, Refusal, shutting_down
 from ptenmt.server.schemas import ERRORS
 from ptenmt.server.service import Metrics, Service, SharedService, bearer_token
@@ -45,8 +44,6 @@ _HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-cache",
 }
-_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-"""Any other is counted as other."""
 _PAGE = Path(str(files("ptenmt.server") / "page"))
 router = APIRouter()
 
@@ -58,12 +55,7 @@ async def health() -> dict[str, str]:
     return {"status": "ok"}
 
 
-@router.get(
-    "/metrics",
-    tags=["Monitoring"],
-    response_class=Response,
-    responses={200: {"content": {"text/plain": {}}}, 403: ERRORS[403]},
-)
+@router.get("/metrics", tags=["Monitoring"], response_class=Response)
 async def metrics(request: Request, service: SharedService) -> Response:
     """Return metrics for Prometheus; if keys are required, a bearer token is needed."""
     if service.keys.are_required and service.keys.client(bearer_token(request)) is None:
@@ -92,11 +84,10 @@ async def spec(request: Request) -> JSONResponse:
     return JSONResponse(request.app.openapi())
 
 
-def make_app(service: Service, *, origins: Sequence[str] = (), hosts: Sequence[str] = ()) -> ASGIApp:
-    """Assemble the application; raises ConfigError for an origin or a host that no browser sends.
+def make_app(service: Service, origins: Sequence[str] = ()) -> ASGIApp:
+    """Assemble the application; raises ConfigError for an origin that no browser sends.
 
-    ``origins`` are those whose web pages may send requests (CORS): ``https://example.org``, or ``*``;
-    ``hosts`` those that requests may name, empty for any.
+    ``origins`` are those whose web pages may send requests (CORS): ``https://example.org``, or ``*``.
     """
     for origin in origins:
         parts = urlsplit(origin)
@@ -115,6 +106,7 @@ def make_app(service: Service, *, origins: Sequence[str] = (), hosts: Sequence[s
         title="ptenmt",
         version=__version__,
         description=f"Translates {directions}.",
+        responses=ERRORS,
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
@@ -122,16 +114,12 @@ def make_app(service: Service, *, origins: Sequence[str] = (), hosts: Sequence[s
             (HTTPException, DocumentError, ClientDisconnect, Exception), _answer_error
         ),
     )
-    app.state.service, app.state.downloads = service, libretranslate.Downloads()
-    for routes in (libretranslate.router, deepl.router, introspection.router, router):
-        app.include_router(routes)
+    app.state.service, app.state.downloads = service, routes.Downloads()
+    for group in (routes.router, routes.deepl_router, introspection.router, router):
+        app.include_router(group)
     app.mount("/page", GZipMiddleware(StaticFiles(directory=_PAGE)))
-    try:
-        hosted = TrustedHostMiddleware(app, list(hosts) or ["*"], www_redirect=False)
-    except AssertionError as error:  # a wildcard in the middle
-        raise ConfigError(f"--allowed-host {' '.join(hosts)}: {error}") from error
     return CORSMiddleware(  # outermost: other pages can read refusals
-        RequestMiddleware(hosted, service.limits, service.metrics),
+        RequestMiddleware(app, service.limits, service.metrics),
         allow_origins=origins,
         allow_methods=["GET", "POST"],
         allow_headers=["authorization", "content-type"],
@@ -196,11 +184,10 @@ class RequestMiddleware:
     def _record(self, scope: Scope, method: str, status: int, seconds: float) -> None:
         """Count and log a request: not its URL, which may have texts and keys, or the token of a document."""
         route = getattr(scope.get("route"), "path", "other")
-        method = method if method in _METHODS else "other"
-        self._metrics.requests.labels(route, method, str(status)).inc()
+        self._metrics.requests.labels(route, str(status)).inc()
         self._metrics.seconds.labels(route).observe(seconds)
         client = json.dumps((scope.get("client") or "-")[0])  # it may be what a proxy says
-        facts = {"client": client, "method": method, "route": route, "status": status}
+        facts = {"client": client, "method": json.dumps(method), "route": route, "status": status}
         facts |= {"seconds": f"{seconds:.3f}", **scope["state"]}
         logger.info(" ".join(f"{name}={value}" for name, value in facts.items() if value))
 

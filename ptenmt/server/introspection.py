@@ -16,7 +16,7 @@ from ptenmt.tokenizers import END
 from ptenmt.translation.single_sentence import align, next_token_alternatives
 from ptenmt.translation.word_alignment import WordAlignment
 
-router = APIRouter(prefix="/v1", tags=["Introspection"], responses=schemas.ERRORS)
+router = APIRouter(prefix="/v1", tags=["Introspection"])
 _REQUEST = schemas.body_of(schemas.SentenceRequest)
 _Result = TypeVar("_Result")
 
@@ -44,12 +44,7 @@ async def alternatives(request: Request, service: SharedService) -> dict[str, li
     return {"alternatives": [{name: getattr(each, name) for name in facts} for each in ranked]}
 
 
-@router.post(
-    "/attention",
-    response_class=Response,
-    openapi_extra=_REQUEST,
-    responses={200: {"content": {"application/json": {}}}},
-)
+@router.post("/attention", response_class=Response, openapi_extra=_REQUEST)
 async def attention(request: Request, service: SharedService) -> Response:
     """Return the attention weights of every layer and head, ``weights`` [H][T][S] by layer.
 
@@ -62,14 +57,15 @@ async def attention(request: Request, service: SharedService) -> Response:
 async def _answer(
     request: Request, service: Service, work: Callable[[Model, schemas.SentenceRequest], _Result]
 ) -> _Result:
-    """Read a request, and call a function with its model, by default the first; refuses chained ones."""
+    """Read a request, and call a function with its model, by default the first."""
     body = await service.read(request, schemas.SentenceRequest)
-    service.check_length(request, [body.q, body.prefix, body.translation or ""])
+    service.check_texts(request, [body.q + body.prefix + (body.translation or "")])
     default = service.models.default
-    route = service.models.route(body.source or default.source, body.target or default.target)
-    if len(route) != 1:
-        raise Refusal("this needs one model that translates from source to target")
-    return await service.answer(request, lambda: work(route[0].model, body))
+    direction = service.models.direction(body.source or default.source, body.target or default.target)
+    if direction is None:
+        raise Refusal("source and target are the same language")
+    model = direction.model
+    return await service.answer(request, lambda: work(model, body))
 
 
 def _attention(most: int, model: Model, body: schemas.SentenceRequest) -> str:

@@ -1,8 +1,7 @@
 """The limits of requests, so that no client can keep the server from the others; refusals, and API keys.
 
-The key file has a line for each key: its owner's name, its SHA-256, perhaps its numbers of requests a minute
-and of characters a day (``-``: the default). The keys themselves are not stored. They are 256 random bits, so
-a slow hash would not make them safer.
+The key file has a line for each key: its owner's name and its SHA-256. The keys themselves are not stored.
+They are 256 random bits, so a slow hash would not make them safer.
 """
 
 import hashlib
@@ -13,11 +12,11 @@ import secrets
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.exceptions import HTTPException
 
 from ptenmt.atomic_files import write_text
@@ -25,69 +24,60 @@ from ptenmt.errors import ConfigError, did_you_mean
 
 CLIENT_GONE = 499
 """The client disconnected before the response; the status that nginx logs."""
-_MAX = 10**12
 _MAX_CLIENTS = 10_000
-_LINE = re.compile(r"(\S+) ([0-9a-f]{64})(?: (-|[1-9]\d{0,8}))?(?: (-|[1-9]\d{0,11}))?")
+_LINE = re.compile(r"(\S+) ([0-9a-f]{64})")
 _NAME = re.compile(r"[\w.@-]{1,100}")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Limits:
+_Count = Annotated[int, Field(gt=0, le=10**12)]
+_Amount = Annotated[float, Field(gt=0, le=10**12)]
+
+
+class Limits(BaseModel):
     """Limits of one request, of all in progress, and of each client; see ``parse``."""
 
-    characters: int = 5_000
+    model_config = ConfigDict(frozen=True)
+    characters: _Count = 5_000
     """Characters of a request's texts together."""
-    sentences: int = 256
+    sentences: _Count = 256
     """Texts of a request, and sentences that they are split into."""
-    seconds: float = 30.0
+    seconds: _Amount = 30.0
     """Time to answer a request."""
-    queue: int = 512
+    queue: _Count = 512
     """Sentences of all requests that wait to be translated."""
-    file_megabytes: float = 10.0
+    file_megabytes: _Amount = 10.0
     """Size of a document."""
-    file_characters: int = 200_000
+    file_characters: _Count = 200_000
     """Characters of a document's texts."""
-    file_seconds: float = 300.0
+    file_seconds: _Amount = 300.0
     """Time to translate a document."""
-    files: int = 8
+    files: _Count = 8
     """Documents received and translated at a time."""
-    body_seconds: float = 20.0
+    body_seconds: _Amount = 20.0
     """Time to receive a request's body; twice as long for a document."""
-    connections: int = 2_000
+    connections: _Count = 2_000
     """Connections, and requests in progress."""
-    attention_tokens: int = 80
+    attention_tokens: _Count = 80
     """Tokens of a sentence, and of its translation, for which attention is computed."""
-    requests_per_minute: int | None = None
-    """Of each key, unless the key file has another number, or of each address where no key is required."""
-    characters_per_day: int | None = None
+    requests_per_minute: _Count | None = None
+    """Of each key, or of each address where no key is required."""
+    characters_per_day: _Count | None = None
     """Likewise."""
 
     @classmethod
     def parse(cls, given: Iterable[str]) -> "Limits":
-        """The limits given as ``NAME=NUMBER``, the others by default.
-
-        Raises:
-            ConfigError: There is no limit with a name, or its number is not above 0 and up to 10¹², or not
-                whole where it counts something.
-        """
-        defaults = {each.name: each.default for each in fields(cls)}
-        numbers = {}
-        for text in given:
-            name, _, number = text.partition("=")
-            if name not in defaults:
-                raise ConfigError(
-                    f"--limit {text}: there is no limit {name!r}{did_you_mean(name, defaults)}",
-                    f"the limits are {', '.join(defaults)}",
-                )
-            is_float = isinstance(defaults[name], float)
-            try:
-                numbers[name] = float(number) if is_float else int(number)
-            except ValueError:
-                numbers[name] = 0
-            if not 0 < numbers[name] <= _MAX:  # NaN fails it too
-                kind = "number" if is_float else "whole number"
-                raise ConfigError(f"--limit {text}: give a {kind} above 0, up to {_MAX:,}")
-        return cls(**numbers)  # type: ignore[arg-type]
+        """The limits given as ``NAME=NUMBER``, the others by default; raises ConfigError."""
+        numbers = dict(text.partition("=")[::2] for text in given)
+        for name in numbers.keys() - cls.model_fields.keys():
+            raise ConfigError(
+                f"--limit {name}: there is no limit {name!r}{did_you_mean(name, cls.model_fields)}",
+                f"the limits are {', '.join(cls.model_fields)}",
+            )
+        try:
+            return cls.model_validate(numbers)
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise ConfigError(f"--limit {first['loc'][0]}={first['input']}: {first['msg']}") from error
 
 
 class Refusal(HTTPException):
@@ -152,18 +142,10 @@ class Client:
     """Who sends requests, and how many more they may send: the owner of a key, or without keys an address."""
 
     name: str
-    requests: Quota = field(default_factory=partial(Quota, 60))
+    requests: Quota
     """A minute."""
-    characters: Quota = field(default_factory=partial(Quota, 86_400))
+    characters: Quota
     """A day."""
-
-
-class _Owner(NamedTuple):
-    """A line of the key file; None: no number of its own."""
-
-    name: str
-    requests_per_minute: int | None = None
-    characters_per_day: int | None = None
 
 
 class Keys:
@@ -171,7 +153,7 @@ class Keys:
 
     def __init__(self, file: Path | None = None, limits: Limits | None = None) -> None:
         self._file, self._limits = file, limits or Limits()
-        self._owners = dict[str, _Owner]()  # by the SHA-256 of the key
+        self._owners = dict[str, str]()  # by the SHA-256 of the key
         self._clients = dict[str, Client]()  # the last ones at the end
         self.read()
 
@@ -179,10 +161,20 @@ class Keys:
         """Read the key file, also once more; raises ConfigError if it is missing, empty or malformed."""
         if self._file is None:
             return
-        if not (owners := _read(self._file)):
-            raise ConfigError(
-                f"{self._file} has no key", f"add one: ptenmt serve --keys {self._file} --add-key NAME"
-            )
+        create = f"create a key: ptenmt serve --keys {self._file} --add-key NAME"
+        try:
+            lines = self._file.read_text(encoding="utf-8").splitlines()
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"cannot read {self._file}: {error}", create) from error
+        owners = {}
+        for number, line in enumerate(map(str.strip, lines), 1):
+            if entry := _LINE.fullmatch(line):
+                owners[entry[2]] = entry[1]
+            elif line:
+                message = f"{self._file}, line {number}: not a name and a SHA-256"
+                raise ConfigError(message, f"remove the line, and {create}")
+        if not owners:
+            raise ConfigError(f"{self._file} has no key", create)
         self._owners = owners
 
     @property
@@ -192,13 +184,14 @@ class Keys:
 
     def client(self, key: str, address: str = "") -> Client | None:
         """The owner of a key; None if it is not valid. If none is required, the client at an address."""
-        owner = self._owners.get(_hash(key)) if self._owners else _Owner(_network(address))
-        if owner is None:
+        name = self._owners.get(_hash(key)) if self._owners else _network(address)
+        if name is None:
             return None
-        client = self._clients.pop(owner.name, None) or Client(owner.name)
-        client.requests.size = owner.requests_per_minute or self._limits.requests_per_minute
-        client.characters.size = owner.characters_per_day or self._limits.characters_per_day
-        self._clients[owner.name] = client
+        limits = self._limits
+        client = self._clients.pop(name, None) or Client(
+            name, Quota(60, limits.requests_per_minute), Quota(86_400, limits.characters_per_day)
+        )
+        self._clients[name] = client
         if len(self._clients) > _MAX_CLIENTS:
             del self._clients[next(iter(self._clients))]
         return client
@@ -207,45 +200,16 @@ class Keys:
 def add_key(file: Path, name: str) -> str:
     """Create a key, which cannot be recovered later, and add its hash to a key file, old or new.
 
-    Raises ConfigError for an invalid name, one that has a key, or a malformed file; OutputError of the file.
+    Keys with the same name share its quotas. Raises ConfigError for an invalid name; OutputError of the file.
     """
     if not _NAME.fullmatch(name):
         raise ConfigError(
             f"{name!r} cannot be the name of a key", "use up to 100 letters, digits and . _ @ -"
         )
-    owners = _read(file) if file.exists() else {}
-    if any(owner.name == name for owner in owners.values()):
-        raise ConfigError(
-            f"{file} already has a key of {name}",
-            f"remove the line of {name}, which revokes that key, or choose another name",
-        )
     key = secrets.token_urlsafe(32)
-    lines = file.read_text(encoding="utf-8").splitlines() if owners else []
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
     write_text(file, "".join(f"{line}\n" for line in [*lines, f"{name} {_hash(key)}"]))
     return key
-
-
-def _read(file: Path) -> dict[str, _Owner]:
-    """The owners of the keys in a file, by hash."""
-    create = f"ptenmt serve --keys {file} --add-key NAME"
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError as error:
-        raise ConfigError(f"no file {file}", f"create one: {create}") from error
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"cannot read {file}: {error}") from error
-    owners = {}
-    for number, line in enumerate(map(str.strip, lines), 1):
-        if entry := _LINE.fullmatch(line):
-            numbers = (int(entry[at]) if entry[at] not in (None, "-") else None for at in (3, 4))
-            owners[entry[2]] = _Owner(entry[1], *numbers)
-        elif line:
-            raise ConfigError(
-                f"{file}, line {number}: not a name, a SHA-256 and perhaps numbers of requests a minute and "
-                "characters a day",
-                f"remove the line, and create a key: {create}",
-            )
-    return owners
 
 
 def _network(address: str) -> str:

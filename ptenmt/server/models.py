@@ -115,18 +115,13 @@ def _description(trained: TrainedModel) -> dict[str, Any]:
     }
 
 
-Route = tuple[Direction, ...]
-"""How to translate from one language to another: a direction, two in sequence, or none for the same one."""
-
-
 class Models:
     """The directions of a server; raises ConfigError if two have the same languages.
 
-    The first is the default of routes whose requests name none. With ``pivots``, two directions are chained
-    where there is no direct one.
+    The first is the default of routes whose requests name none.
     """
 
-    def __init__(self, directions: Sequence[Direction], *, pivots: bool = False) -> None:
+    def __init__(self, directions: Sequence[Direction]) -> None:
         self.directions = {(direction.source, direction.target): direction for direction in directions}
         if len(self.directions) < len(directions):
             names = [direction.name for direction in directions]
@@ -134,7 +129,6 @@ class Models:
             raise ConfigError(f"two runs translate {twice}", "give one --run for each direction")
         self.default = directions[0]
         self.languages = tuple(dict.fromkeys(code for pair in self.directions for code in pair))
-        self._pivots = pivots
 
     def code(self, given: str) -> str:
         """The server's code of a language, given in any case, or as one of its regions: ``PT-br``, ``pb``."""
@@ -143,30 +137,21 @@ class Models:
         region_of = "pt" if whole == "pb" else whole.partition("-")[0]
         return known.get(whole, known.get(region_of, given))
 
-    def find(self, source: str, target: str) -> Route | None:
-        """The route from one language to another, if there is one."""
-        if source == target:
-            return ()
-        if direct := self.directions.get((source, target)):
-            return (direct,)
-        for first in self.directions.values() if self._pivots else ():
-            second = self.directions.get((first.target, target))
-            if first.source == source and second:
-                return first, second
-        return None
+    def can_translate(self, source: str, target: str) -> bool:
+        """Whether there is a direction, or none is needed because the languages are the same."""
+        return source == target or (source, target) in self.directions
 
-    def route(self, source: str, target: str) -> Route:
-        """The route from one language to another; refuses, in LibreTranslate's words, if there is none."""
+    def direction(self, source: str, target: str) -> Direction | None:
+        """The direction of two languages; None if they are the same; refuses in LibreTranslate's words."""
         for language in (source, target):
             if language not in self.languages:
                 raise Refusal(f"{language[:35]} is not supported")
-        chosen = self.find(source, target)
-        if chosen is None:
+        if not self.can_translate(source, target):
             raise Refusal(
                 f"{language_name(target)} ({target}) is not available as a target language "
                 f"from {language_name(source)} ({source})"
             )
-        return chosen
+        return self.directions.get((source, target))
 
     def load(self) -> None:
         """Load all models; raises PtenmtError if one cannot be."""

@@ -38,23 +38,22 @@ def serve(
     host: str,
     port: int,
     origins: Sequence[str] = (),
-    hosts: Sequence[str] = (),
     prefix: str = "",
     on_start: Callable[[str], None],
     on_warning: Callable[[str], None],
 ) -> None:
     """Serve until SIGTERM or SIGINT; then finish the requests in progress, and return.
 
-    After SIGHUP, keys and models are loaded again, and replace those in use. For ``origins`` and ``hosts``,
-    see ``make_app``; ``port`` may be 0, for any free one; ``prefix`` is the path below which clients see the
+    After SIGHUP, keys and models are loaded again, and replace those in use. For ``origins`` see
+    ``make_app``; ``port`` may be 0, for any free one; ``prefix`` is the path below which clients see the
     server, such as ``/pt``. ``on_start`` is called with the URL once it accepts requests, ``on_warning`` if
     others can use it without a key.
 
     Raises:
-        PtenmtError: An origin or a host is invalid, a model cannot be loaded, or the address cannot be had.
+        PtenmtError: An origin is invalid, a model cannot be loaded, or the address cannot be had.
     """
     models, keys = service.models, service.keys
-    app = make_app(service, origins=origins, hosts=hosts)
+    app = make_app(service, origins)
     bound = bound_socket(host, port)
     url, is_loopback = address_of(bound)
     if not is_loopback and not keys.are_required:

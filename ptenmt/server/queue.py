@@ -18,9 +18,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, TypeVar
 
-from ptenmt.errors import ConfigError
 from ptenmt.server.limits import Refusal
 from ptenmt.translation.engine import (
     BATCH_SENTENCES,
@@ -30,9 +29,6 @@ from ptenmt.translation.engine import (
     SearchRequest,
     attention_by_prefixes,
 )
-
-if TYPE_CHECKING:
-    import numpy as np
 
 GATHERING_SECONDS = 0.003
 _UNLIMITED = 10**9
@@ -71,8 +67,8 @@ class SentenceQueue:
     Args:
         threads: How many batches to translate in parallel.
         max_waiting: How many sentences may wait, without those of documents.
-        on_batch: Called for each batch, in any thread, with the label of its engine, the seconds that each
-            sentence waited, and the numbers of source and target tokens.
+        on_batch: Called for each batch, in any thread, with the label of its engine and the seconds that each
+            sentence waited.
     """
 
     def __init__(
@@ -80,11 +76,10 @@ class SentenceQueue:
         *,
         threads: int,
         max_waiting: int,
-        on_batch: Callable[[str, Sequence[float], int, int], None] = lambda *_figures: None,
+        on_batch: Callable[[str, Sequence[float]], None] = lambda *_figures: None,
     ) -> None:
         self._max_waiting, self._on_batch = max_waiting, on_batch
         self._waiting: list[_QueuedSentence] = []
-        self._admitted: set[QueuedRequest] = set()  # with no sentence queued yet
         self._changed = threading.Condition()
         self._num_idle = 0
         self._is_closed = False
@@ -101,15 +96,6 @@ class SentenceQueue:
         """Number of queued sentences."""
         return len(self._waiting)
 
-    def admit(self, request: "QueuedRequest") -> None:
-        """Reserve room for a sentence of a request until it adds some or is dropped; takes no lock.
-
-        Raises:
-            Refusal: As ``add`` raises it.
-        """
-        self._check_room(request, 1)
-        self._admitted.add(request)
-
     def add(self, sentences: Sequence[_QueuedSentence]) -> None:
         """Queue sentences of one request, in any number if no other request waits.
 
@@ -119,20 +105,18 @@ class SentenceQueue:
         """
         request = sentences[0].request
         with self._changed:
-            self._admitted.discard(request)
             if self._is_closed or request.is_dropped:
                 raise CancelledError
             if not request.is_document:
-                self._check_room(request, len(sentences))
+                self.check_room(request, len(sentences))
             if all(waiting.request is not request for waiting in self._waiting):
                 request.spent = max(request.spent, self._time)
             self._waiting += sentences
             self._changed.notify_all()
 
-    def _check_room(self, request: "QueuedRequest", num: int) -> None:
-        """Refuse sentences, until as much time has passed as the first that waits has waited."""
-        waiting = [each.request for each in self._waiting if not each.request.is_document]
-        taken = [*waiting, *self._admitted]
+    def check_room(self, request: "QueuedRequest", num: int = 1) -> None:
+        """Refuse sentences, for as long as the first that waits has waited; takes no lock."""
+        taken = [each.request for each in self._waiting if not each.request.is_document]
         if all(other is request for other in taken):
             return
         num_own = sum(other.client == request.client for other in taken)
@@ -142,10 +126,9 @@ class SentenceQueue:
             raise Refusal(f"too busy: {len(taken)} sentences are waiting", 503, retry_after=seconds)
 
     def drop(self, request: "QueuedRequest") -> None:
-        """Cancel the sentences of a request that wait, and its reservation."""
+        """Cancel the sentences of a request that wait."""
         with self._changed:
             request.is_dropped = True
-            self._admitted.discard(request)
             for sentence in self._waiting:
                 if sentence.request is request:
                     sentence.hypotheses.cancel()
@@ -220,21 +203,15 @@ class SentenceQueue:
         return batch
 
     def _answer(self, batch: Sequence[_QueuedSentence]) -> None:
-        """Translate a batch; if it fails, each sentence alone: only those that fail get the error."""
+        """Translate a batch."""
         started = time.perf_counter()
         try:
             found = _translate(batch)
         except Exception as error:  # whatever it is, no request may wait forever
-            if len(batch) == 1:
-                batch[0].hypotheses.set_exception(error)
-                return
             for sentence in batch:
-                self._answer([sentence])
+                sentence.hypotheses.set_exception(error)
             return
-        waits = [started - sentence.added for sentence in batch]
-        num_source = sum(len(sentence.ids) for sentence in batch)
-        num_target = sum(len(each[0].ids) - 1 for each in found)
-        self._on_batch(batch[0].engine.label, waits, num_source, num_target)
+        self._on_batch(batch[0].engine.label, [started - sentence.added for sentence in batch])
         for sentence, hypotheses in zip(batch, found, strict=True):
             sentence.hypotheses.set_result(hypotheses)
 
@@ -324,13 +301,7 @@ class CoalescingEngine:
 
         return wait
 
-    def attention(
-        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
-    ) -> "list[np.ndarray]":
+    def attention(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[Any]:
         """The attention with which the decoder is fed targets; they are queued as ``submit`` does it."""
         engine: Any = self
         return attention_by_prefixes(engine, sources, targets)
-
-    def seeded(self, seed: int) -> Self:
-        """Not supported: the random numbers of a sentence would depend on other requests."""
-        raise ConfigError(f"a server does not sample (decoding.seed={seed})", "use --set decoding.top_k=1")

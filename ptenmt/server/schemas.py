@@ -1,11 +1,12 @@
 """Requests and answers: their fields, which are LibreTranslate's in its routes, and how requests are read."""
 
 import codecs
+from http import HTTPStatus
 from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import parse_qsl
 
 from fastapi import Request
-from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError
 from python_multipart.multipart import parse_options_header
 from starlette.datastructures import UploadFile
 
@@ -55,24 +56,15 @@ class TranslateRequest(FileRequest, DetectRequest):
 
 
 class DeepLRequest(TranslateRequest):
-    """Texts to translate, in DeepL's fields or Immersive Translate's."""
+    """Texts to translate, in DeepL's fields."""
 
-    q: str | list[str] = Field(validation_alias=AliasChoices("text", "text_list"), examples=["Olá."])
+    q: str | list[str] = Field(validation_alias="text", examples=["Olá."])
     target: Target = Field(validation_alias="target_lang")
     source: Annotated[Source, BeforeValidator(lambda given: given or "auto")] = Field(
         "auto", validation_alias="source_lang"
     )
     format: Format = Field("text", validation_alias="tag_handling")
     glossary: str | None = Field("", validation_alias="glossary_id", description="Name of a glossary.")
-    split_sentences: Annotated[
-        Literal["0", "1", "nonewlines"],
-        BeforeValidator(lambda given: str(int(given)) if isinstance(given, int) else given),
-    ] = Field("1", description="0: only at line breaks; nonewlines: not at line breaks.")
-    # What these models cannot do is refused, as DeepL refuses it for languages in which it cannot.
-    formality: Literal["default", "prefer_more", "prefer_less"] | None = None
-    model_type: Literal["latency_optimized", "prefer_quality_optimized"] | None = None
-    style_id: None = None
-    custom_instructions: None = None
 
 
 class DeepLLanguagesRequest(WithKey):
@@ -99,28 +91,10 @@ class Detection(BaseModel):
     confidence: float = Field(description="In percent.")
 
 
-class TranslateAnswer(BaseModel):
-    """Translations; lists if q is a list."""
-
-    translatedText: str | list[str]
-    detectedLanguage: Detection | list[Detection] | None = Field(None, description="If source is auto.")
-    alternatives: list[str] | list[list[str]] | None = Field(None, description="If requested.")
-    detected: str | list[str | None] | None = Field(
-        None,
-        description="The language, if it is confidently identified as another one; not in LibreTranslate.",
-    )
-
-
 ERRORS: dict[int | str, dict[str, Any]] = {
-    400: {"description": "Invalid request"},
-    403: {"description": "Missing or unknown key"},
-    408: {"description": "The request came too slowly"},
-    413: {"description": "The request is too large"},
-    429: {"description": "Too many requests or characters of this client; see Retry-After"},
-    501: {"description": "Not available on this server"},
-    503: {"description": "Too busy, or took too long; see Retry-After"},
+    status: {"description": HTTPStatus(status).phrase} for status in (400, 403, 404, 408, 413, 429, 501, 503)
 }
-"""The errors of routes, for ``responses=``: ``{"error": …}``, or on DeepL's routes ``{"message": …}``."""
+"""The errors of all routes: ``{"error": …}``, or on DeepL's routes ``{"message": …}``."""
 
 
 def body_of(model: type[BaseModel], *, with_file: bool = False) -> dict[str, Any]:

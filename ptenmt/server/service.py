@@ -4,7 +4,7 @@ import asyncio
 import math
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, TypeVar
 
 import anyio.to_thread
@@ -15,14 +15,13 @@ from ptenmt.data.languages import foreign_languages, language_check
 from ptenmt.documents.inline import is_prose
 from ptenmt.errors import ConfigError
 from ptenmt.server.limits import CLIENT_GONE, Client, Keys, Limits, Places, Refusal, shutting_down
-from ptenmt.server.models import Models, Route
+from ptenmt.server.models import Direction, Models
 from ptenmt.server.queue import QueuedRequest, SentenceQueue
 from ptenmt.server.schemas import Detection, WithKey, read
 from ptenmt.translation import Translation
 from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.markup import Fragment, move_markup, text_of
 
-_DOCUMENT_THREADS = 4
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _SENTENCES = (1, 2, 4, 8, 16, 32)
 _Request = TypeVar("_Request", bound=WithKey)
@@ -38,47 +37,25 @@ class Metrics:
         own: Any = {"registry": self._registry}
         prom.ProcessCollector(**own)
         prom.Gauge("ptenmt_queue_sentences", "Sentences waiting", **own).set_function(num_waiting)
-        answers = "Requests answered, by route, method and status"
-        self.requests = prom.Counter("ptenmt_requests", answers, ["route", "method", "status"], **own)
+        answers = "Requests answered, by route and status"
+        self.requests = prom.Counter("ptenmt_requests", answers, ["route", "status"], **own)
         duration = "From a request's head to the end of its answer"
         self.seconds = prom.Histogram("ptenmt_request_seconds", duration, ["route"], buckets=_SECONDS, **own)
         own["labelnames"] = ["pair"]
         self.characters = prom.Counter("ptenmt_characters", "Characters of texts to translate", **own)
-        self._source_tokens = prom.Counter("ptenmt_source_tokens", "Source tokens", **own)
-        self._target_tokens = prom.Counter("ptenmt_target_tokens", "Target tokens", **own)
         size, wait = "Sentences in a batch", "How long a sentence waited for its batch"
         self._batch_sentences = prom.Histogram("ptenmt_batch_sentences", size, buckets=_SENTENCES, **own)
         self._queue_seconds = prom.Histogram("ptenmt_queue_seconds", wait, buckets=_SECONDS, **own)
 
-    def count_batch(
-        self, pair: str, waits: Sequence[float], num_source_tokens: int, num_target_tokens: int
-    ) -> None:
+    def count_batch(self, pair: str, waits: Sequence[float]) -> None:
         """Count a translated batch: its languages, and the seconds that each sentence waited."""
         self._batch_sentences.labels(pair).observe(len(waits))
-        self._source_tokens.labels(pair).inc(num_source_tokens)
-        self._target_tokens.labels(pair).inc(num_target_tokens)
         for seconds in waits:
             self._queue_seconds.labels(pair).observe(seconds)
-
-    @property
-    def num_characters(self) -> int:
-        """Those of all pairs."""
-        return int(sum(sample.value for metric in self.characters.collect() for sample in metric.samples))
 
     def text(self) -> bytes:
         """All metrics in Prometheus' text format."""
         return prom.generate_latest(self._registry)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TextOptions:
-    """How texts are translated, beside the options of the models."""
-
-    glossary: Glossary | None = None
-    max_sentences: int | None = None
-    """The most sentences that the texts may have together."""
-    num_hypotheses: int = 1
-    split_sentences: bool = True
 
 
 class Service:
@@ -97,11 +74,11 @@ class Service:
         self.documents = Places(limits.files)
         self._glossaries = dict(glossaries or {})
         self.metrics = Metrics(lambda: self._queue.num_waiting)
-        count = self.metrics.count_batch
-        self._queue = SentenceQueue(threads=threads, max_waiting=limits.queue, on_batch=count)
+        self._queue = SentenceQueue(
+            threads=threads, max_waiting=limits.queue, on_batch=self.metrics.count_batch
+        )
         # As many threads as requests, so that a request waits nowhere but in the queue, which has a limit.
         self._limiter = anyio.CapacityLimiter(math.inf)
-        self._document_limiter = anyio.CapacityLimiter(_DOCUMENT_THREADS)
         ThreadPoolExecutor(1).submit(self.detect, "a")  # loads the languages
 
     def stop(self) -> None:
@@ -128,7 +105,7 @@ class Service:
         try:
             if not is_document:
                 # Here, since under overload the event loop competes with all threads.
-                self._queue.admit(queued)
+                self._queue.check_room(queued)
             return await anyio.to_thread.run_sync(
                 queued.run, work, abandon_on_cancel=True, limiter=self._limiter
             )
@@ -140,34 +117,27 @@ class Service:
             self._queue.drop(queued)
 
     def translate(
-        self, route: Route, texts: Sequence[Sequence[Fragment]], options: TextOptions
+        self,
+        direction: Direction,
+        texts: Sequence[Sequence[Fragment]],
+        *,
+        glossary: Glossary | None,
+        max_sentences: int | None = None,
+        num_hypotheses: int = 1,
     ) -> tuple[list[Translation], list[list[list[Fragment]]]]:
-        """Translate texts by a route, within ``run``; refuses a glossary for two models in sequence.
+        """Translate texts in a direction, within ``run``.
 
         Returns:
             The translations, and with their markup the text of each and the texts of its alternatives.
         """
-        if len(route) > 1:
-            if options.glossary:
-                raise Refusal("a glossary needs a model of both languages, and here two models are chained")
-            first, marked = self.translate(route[:1], texts, replace(options, num_hypotheses=1))
-            second, marked = self.translate(route[1:], [best for best, *_ in marked], options)
-            # What another language is, the first model knows.
-            pairs = zip(first, second, strict=True)
-            return [replace(after, detected=before.detected) for before, after in pairs], marked
-        translator = route[0].model.translator
-        self.metrics.characters.labels(route[0].name).inc(sum(len(text_of(text)) for text in texts))
-        decoding = replace(
-            translator.config.decoding,
-            num_hypotheses=options.num_hypotheses,
-            beam_size=max(translator.config.decoding.beam_size, options.num_hypotheses),
-            split_sentences=options.split_sentences,
-        )
+        translator = direction.model.translator
+        self.metrics.characters.labels(direction.name).inc(sum(len(text_of(text)) for text in texts))
+        beam_size = max(translator.config.decoding.beam_size, num_hypotheses)
+        decoding = replace(translator.config.decoding, num_hypotheses=num_hypotheses, beam_size=beam_size)
         translations = translator.translate(
-            map(text_of, texts), decoding, glossary=options.glossary, max_sentences=options.max_sentences
+            map(text_of, texts), decoding, glossary=glossary, max_sentences=max_sentences
         )
-        marked = move_markup(translator, translations, texts)
-        return translations, marked
+        return translations, move_markup(translator, translations, texts)
 
     def glossary(self, name: str | None) -> Glossary | None:
         """The glossary with a name, none for an empty one; refuses an unknown name."""
@@ -175,12 +145,6 @@ class Service:
             known = ", ".join(self._glossaries) or "none"
             raise Refusal(f"there is no glossary {name[:100]}; this server has: {known}")
         return self._glossaries[name] if name else None
-
-    async def in_document_thread(self, work: Callable[..., _Result], *arguments: Any) -> _Result:
-        """Call a function of a document in one of a few threads; a cancelled caller does not wait for it."""
-        return await anyio.to_thread.run_sync(
-            work, *arguments, abandon_on_cancel=True, limiter=self._document_limiter
-        )
 
     def detect(self, text: str) -> list[Detection]:
         """The languages of the server, the likeliest first; in their order for a text without letters.
@@ -200,18 +164,18 @@ class Service:
             ) from error
         return [Detection(language=code, confidence=round(100 * float(share), 1)) for code, share in ranked]
 
-    def detect_source(self, text: str, target: str) -> tuple[Detection, Route]:
+    def detect_source(self, text: str, target: str) -> tuple[Detection, Direction | None]:
         """The language of a text, and how to translate it from there, or else as good as possible.
 
         A doubtful target language is the source only if there is no other.
         """
         models, (best, *others) = self.models, self.detect(text)
         if best.language == target and 0 < best.confidence < 90:
-            best = next((each for each in others if models.find(each.language, target)), best)
+            best = next((each for each in others if (each.language, target) in models.directions), best)
         into_target = (pair[0] for pair in models.directions if pair[1] == target)
         known = (code for code in (best.language, *into_target) if code in models.languages)
-        source = next((code for code in known if models.find(code, target) is not None), None)
-        return best, models.route(source or models.default.source, target)
+        source = next((code for code in known if models.can_translate(code, target)), None)
+        return best, models.direction(source or models.default.source, target)
 
     async def read(self, request: Request, model: type[_Request]) -> _Request:
         """Read a request as ``check`` returns it; refuse it if it is malformed."""
@@ -222,8 +186,6 @@ class Service:
         self.check_key(request, body.api_key or bearer_token(request))
         given = {name: getattr(body, name, None) for name in ("source", "target")}
         codes = {name: self.models.code(code) for name, code in given.items() if code}
-        if codes and {*codes.values()} <= {"auto", *self.models.languages}:
-            request.state.pair = "-".join(codes.values())
         return body.model_copy(update=codes)
 
     def check_key(self, request: Request, key: str) -> Client:
@@ -239,12 +201,14 @@ class Service:
                 raise Refusal(f"{most} requests a minute are allowed", 429, retry_after=seconds)
         return client
 
-    def check_length(self, request: Request, texts: Sequence[str]) -> None:
-        """Refuse texts with too many characters."""
-        given = sum(map(len, texts))
-        if given > (most := self.limits.characters):
-            raise Refusal(f"the text has {given:,} characters; {most:,} are allowed")
+    def check_texts(self, request: Request, texts: Sequence[str]) -> None:
+        """Refuse too many characters or texts, blank ones included."""
+        limits, given = self.limits, sum(map(len, texts))
+        if given > limits.characters:
+            raise Refusal(f"the text has {given:,} characters; {limits.characters:,} are allowed")
         self.count_characters(request, given)
+        if len(texts) > limits.sentences:
+            raise Refusal(f"there are {len(texts):,} texts; {limits.sentences:,} are allowed")
 
     def count_characters(self, request: Request, num: int) -> None:
         """Count the characters of a request; refuse those beyond the quota of its client."""

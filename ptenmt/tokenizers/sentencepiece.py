@@ -1,13 +1,8 @@
 """SentencePiece sub-words, learned from the training pairs: any languages, case and accents preserved."""
 
 import io
-import math
-import re
-from array import array
-from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
-from itertools import accumulate
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,9 +23,6 @@ from ptenmt.tokenizers.base import (
 
 _FEW = 8
 """Number of texts above which SentencePiece's threads are faster."""
-_SEGMENTATIONS_PER_WORD = 64
-_CACHED_WORDS = 1 << 14
-_UNKNOWN_PENALTY = 10.0  # SentencePiece's own, in nats below the rarest piece
 
 _TRAINER_OPTIONS: dict[str, Any] = {
     "pad_id": PAD,
@@ -132,26 +124,6 @@ class SentencePieceTokenizer(Tokenizer):
         encode = self._processor.encode
         return [encode(text) for text in cleaned] if len(cleaned) <= _FEW else list(encode(cleaned))
 
-    def sample(self, texts: Sequence[str], alpha: float, seed: Sequence[int]) -> list[list[int]]:
-        """Return each text's ids in a random segmentation, the same on every machine for the same seed.
-
-        ``alpha`` is the exponent of likelihoods. The model is a unigram one: BPE has no likelihoods.
-        """
-        import numpy as np  # not needed to translate
-
-        sentences = [clean_text(text).split() for text in texts]
-        numbers = iter(np.random.default_rng(seed).random(sum(map(len, sentences))).tolist())
-        draw = _sampler(self._processor, alpha).draw
-        if self.symbols:  # a word that contains one keeps its best segmentation
-            is_fixed = re.compile("|".join(map(re.escape, self.symbols))).search
-            sampled, encode = draw, self._processor.encode
-
-            def draw(word: str, number: float) -> bytes:
-                return array("i", encode(word)).tobytes() if is_fixed(word) else sampled(word, number)
-
-        drawn = [b"".join([draw(word, next(numbers)) for word in words]) for words in sentences]
-        return [np.frombuffer(ids, np.int32).tolist() for ids in drawn]
-
     @cached_property
     def scores(self) -> list[float]:
         """The score of each token: in a unigram model its log-probability."""
@@ -181,37 +153,3 @@ class SentencePieceTokenizer(Tokenizer):
     def load(cls, folder: Path, names: Sequence[str]) -> list[Self]:
         """Load models that :meth:`save` wrote."""
         return [cls((folder / name).read_bytes()) for name in names]
-
-
-@lru_cache(maxsize=4)
-def _sampler(processor: Any, alpha: float) -> "UnigramSampler":
-    return UnigramSampler(processor, alpha)
-
-
-class UnigramSampler:
-    """Samples from a word's 64 most likely segmentations, in proportion to likelihood to the power of alpha.
-
-    Subword regularization (Kudo, 2018). SentencePiece samples too, but with another seed in every process.
-    Here one uniform random number chooses a word's segmentation, so the same numbers give the same tokens.
-    No token spans a space, so a sentence is segmented word by word.
-    """
-
-    def __init__(self, processor: Any, alpha: float) -> None:
-        self._processor = processor
-        self._alpha = alpha
-        size = processor.get_piece_size()
-        self._scores = [processor.get_score(piece) for piece in range(size)]
-        self._scores[UNK] = min(self._scores) - _UNKNOWN_PENALTY
-        self._segmentations = lru_cache(_CACHED_WORDS)(self._all_segmentations)
-
-    def draw(self, word: str, number: float) -> bytes:
-        """Return the token ids, int32 bytes, of the segmentation that a number in [0, 1) chooses."""
-        cumulative, segmentations = self._segmentations(word)
-        return segmentations[min(bisect(cumulative, number * cumulative[-1]), len(segmentations) - 1)]
-
-    def _all_segmentations(self, word: str) -> tuple["array[float]", list[bytes]]:
-        """Return the cumulative weights of the segmentations, and the segmentations."""
-        segmentations = self._processor.nbest_encode(word, nbest_size=_SEGMENTATIONS_PER_WORD)
-        scores = [self._alpha * sum(self._scores[token] for token in tokens) for tokens in segmentations]
-        weights = (math.exp(score - max(scores)) for score in scores)
-        return array("d", accumulate(weights)), [array("i", tokens).tobytes() for tokens in segmentations]

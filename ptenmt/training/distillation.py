@@ -199,7 +199,6 @@ def distilled_data(data: DataConfig, folder: Path, sizes: Sequence[int]) -> Data
         ),
         validation=data.validation or (written("validation"),),
         test=data.test or (written("test"),),
-        limit=None,
         tokenization=spacing(data),
         lowercase=lowers_typed(data),
     )

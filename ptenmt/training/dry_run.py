@@ -83,7 +83,8 @@ def dry_run(
     inputs = TrainingInputs(config, directory, fresh, init_from, on_event, on_download)
     model, plan, facts = inputs.build(strategy)
     firsts = [next(plan.batches(epoch)) for epoch in plan.mixture.first_epochs]
-    largest = max(firsts, key=memory_need)  # the first of every epoch is its largest
+    # The first batch of every epoch is its largest.
+    largest = max(firsts, key=lambda batch: memory_need(len(batch[0]), max(ids.shape[1] for ids in batch)))
     short_plan = _DryRunPlan(plan, largest, config.batch.accumulate)
     num_short_steps = epoch_steps(short_plan, config.batch.accumulate).of(0)
     with tempfile.TemporaryDirectory() as folder:

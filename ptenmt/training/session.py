@@ -152,7 +152,6 @@ def _check_agreement(inputs: TrainingInputs, workers: Workers) -> None:
     sections = ("seed", "model", "batch", "training", "optimizer", "validation")
     workers.agree(
         **{name: asdict(config)[name] for name in sections},
-        sampling=config.tokenizer.sampling,
         augment=asdict(config.data.augment),
         precision=config.machine.precision,
         training_data=task.splits["train"].fingerprint,

@@ -1,6 +1,5 @@
 """The translation task: sentence pairs, the Transformer, and its validation."""
 
-import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -11,7 +10,6 @@ import keras
 import tensorflow as tf
 
 from ptenmt.config import Config, DecodingConfig
-from ptenmt.config.schema import require
 from ptenmt.data.batches import (
     EncodedPairs,
     TrainingPairs,
@@ -24,7 +22,6 @@ from ptenmt.data.batches import (
 from ptenmt.data.corpus import Corpus, fetch_sources, load_corpus
 from ptenmt.data.mixing import BidirectionalPairs, Mixture
 from ptenmt.data.readers import SentencePair
-from ptenmt.data.sides import suspicions
 from ptenmt.data.store import CorpusCache, fingerprint
 from ptenmt.data.text import TextPreparation
 from ptenmt.errors import OnDownload, OutputError
@@ -39,7 +36,6 @@ from ptenmt.training.task import HeldOutLoss, Task
 from ptenmt.translation import Translator
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 
-logger = logging.getLogger(__name__)
 NUM_SHOWN_PAIRS = 3
 NUM_SAMPLES = 2
 PAIRS_PER_ROUND = 256
@@ -162,15 +158,7 @@ class TranslationTask(Task):
         cls, config: Config, known: Path | None, cache: CorpusCache, on_download: OnDownload | None
     ) -> "TranslationTask":
         """Read the sentence pairs; load the tokenizers from the folder ``known``, or train them."""
-        # Not a matter of the config alone: earlier versions trained such runs, which are still loaded.
-        require(
-            not config.tokenizer.sampling or config.tokenizer.algorithm == "unigram",
-            f"tokenizer.sampling={config.tokenizer.sampling} does not go with tokenizer.algorithm=bpe: "
-            "use unigram, the default",
-        )
         options = fetch_sources(config, on_download)
-        for suspicion in suspicions(config.data):
-            logger.warning("%s", suspicion)
         corpus = load_corpus(config.data, config.seed)
         if known is None:
             tokenizers = learn_tokenizers(options, corpus.train, config.data, cache)
@@ -201,9 +189,9 @@ class TranslationTask(Task):
         """The training pairs as ids, and the event that describes the corpus."""
         train, config = self._corpus.train, self._config
         texts = BidirectionalPairs(train, config.data) if config.training.bidirectional else train
-        longest, sampling = config.model.max_positions, config.tokenizer.sampling
+        longest = config.model.max_positions
         pairs, num_truncated = encode_training_pairs(
-            self.tokenizers, texts, config.data, longest, sampling, self._cache
+            self.tokenizers, texts, config.data, longest, self._cache
         )
         ready = CorpusReady(
             train=len(train),

@@ -21,6 +21,8 @@ from ptenmt.translation.postprocessing import Translation
 from ptenmt.translation.resumable_output import OutputChunk
 from ptenmt.translation.translator import BUFFER_SIZE, Translator
 
+MAX_WORDS = 100
+"""Longer lines are left out."""
 PAIRS = "pairs"
 EMPTY = "empty"
 FOREIGN = "in another language"
@@ -42,9 +44,6 @@ class BackTranslation:
     translator: Translator
     """Of a run that translates from the language of the text."""
     weights: str
-    max_words: int
-    min_score: float | None
-    """Leave out lines whose translation has a lower ``mean_log_probability``."""
     on_warning: Callable[[str], None]
     """Called with a message if the language of the lines is not checked."""
 
@@ -54,8 +53,6 @@ class BackTranslation:
             "ptenmt": __version__,
             "weights": self.weights,
             "engine": self.translator.engine.identity,
-            "max_words": self.max_words,
-            "min_score": self.min_score,
             **asdict(self.translator.config.decoding),
         }
 
@@ -100,7 +97,7 @@ class BackTranslation:
         num_words = len(line.split())
         if not num_words:
             return EMPTY
-        if num_words > self.max_words:
+        if num_words > MAX_WORDS:
             return "too long"
         return "" if is_accepted else FOREIGN
 
@@ -110,10 +107,7 @@ class BackTranslation:
             return "without words"
         if translation.is_split:
             return "too long"
-        if not translation.is_complete:
-            return "translation truncated"
-        too_low = self.min_score is not None and self._score(translation) < self.min_score
-        return "score too low" if too_low else ""
+        return "" if translation.is_complete else "translation truncated"
 
     def _pair(self, line: str, translation: Translation) -> str:
         """A line of the file, as a config like the run's own reads it."""

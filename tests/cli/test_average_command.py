@@ -17,8 +17,8 @@ def test_an_average_translates_like_any_run(ptenmt) -> None:
     answer = ptenmt("average", "--run", "tiny", "--last", "1")
     assert (answer.stdout, answer.stderr) == (
         "",
-        "averaged ckpt-1: checkpoints/tiny-averaged; score it with\n"
-        "  ptenmt evaluate --run checkpoints/tiny-averaged --split validation\n",
+        "averaged ckpt-1: checkpoints/tiny-averaged; translate with\n"
+        "  ptenmt translate --run checkpoints/tiny-averaged TEXT\n",
     )
     newest = ptenmt("translate", "--run", "tiny", "--checkpoint", "latest", "o gato come hoje .").stdout
     assert ptenmt("translate", "--run", "tiny-averaged", "o gato come hoje .").stdout == newest != ""

@@ -65,7 +65,7 @@ def job(ptenmt, trained: Path, mono: Path, tmp_path: Path):
 def test_each_line_becomes_a_pair_with_its_score_or_is_counted(
     job, trained: Path, mono: Path, tmp_path: Path
 ):
-    content, answer = job("--set", "decoding.length_penalty=0.5", "--beam-size", "2")
+    content, answer = job("--set", "decoding.length_penalty=0.5", "--set", "decoding.beam_size=2")
     rows = [line.split("\t") for line in content.decode().splitlines()]
     lines = mono.read_text(encoding="utf-8").splitlines()
     usable = [line for number, line in enumerate(lines) if number not in (5, 6, 525, 526)]
@@ -134,17 +134,6 @@ def test_an_interrupted_file_resumes_and_counts_what_was_before(job, monkeypatch
     assert resumed_answer.stderr.splitlines()[-1] == last
 
 
-def test_pairs_with_a_low_score_are_left_out(job) -> None:
-    everything, _ = job(*SAMPLED)
-    scores = [float(line.split("\t")[2]) for line in everything.decode().splitlines()]
-    limit = sorted(scores)[len(scores) // 3] + 0.00005  # between two of the rounded scores
-    kept, answer = job(*SAMPLED, "--min-score", str(limit), name="kept.tsv.gz")
-    assert kept.decode().splitlines() == [
-        line for line, score in zip(everything.decode().splitlines(), scores, strict=True) if score >= limit
-    ]
-    assert f" {len(scores) - len(kept.splitlines()):,} score too low" in answer.stderr
-
-
 def test_a_corpus_of_tokens_gets_tokens(trained: Path, ptenmt, tmp_path: Path) -> None:
     run = Run(tmp_path / "given")
     shutil.copytree(trained / "checkpoints" / "tiny", run.path)
@@ -184,13 +173,11 @@ def test_without_a_pair_no_file_is_written(job, tmp_path: Path) -> None:
 def test_what_cannot_be_translated_back_is_one_line(job, ptenmt, tmp_path: Path) -> None:
     empty = write_lines(tmp_path / "empty.pt", [])
     assert "error: no line gives a pair: the text is empty\n" in job(file=empty, code=1)[1].stderr
-    for code, options, message in (
-        (1, ("--sample", "--beam-size", "2"), "--sample and --beam-size cannot be used together"),
-        (2, ("--min-score", "0.5"), "'--min-score': 0.5 is not in the range x<=0"),
-        (2, ("--max-words", "0"), "'--max-words': 0 is not in the range x>=1"),
-        (1, ("--engine", "keras", "--sample"), "the Keras engine does not sample"),
+    for options, message in (
+        (("--sample", "--set", "decoding.beam_size=2"), "needs decoding.beam_size=1, not 2"),
+        (("--engine", "keras", "--sample"), "the Keras engine does not sample"),
     ):
-        assert message in job(*options, code=code)[1].stderr
+        assert message in job(*options, code=1)[1].stderr
     latin = tmp_path / "latin.pt"
     latin.write_bytes("o gato come hoje .\na mãe\n".encode("latin-1"))
     assert "line 2: byte 4 is not valid UTF-8\n" in job(file=latin, code=1)[1].stderr

@@ -92,7 +92,6 @@ def test_the_search_can_be_changed(ptenmt) -> None:
     [
         (["--set", "model.dropout=0"], "--set model.dropout=0: only the section decoding of a trained model"),
         (["--split", "test", "--reference", "pairs.tsv"], "--split and --reference cannot be used together"),
-        (["--source", "a", "--source=b"], "--source is given twice"),
     ],
 )
 @pytest.mark.usefixtures("beside")

@@ -11,7 +11,6 @@ import pytest
 
 WITHOUT_COLOUR = {"FORCE_COLOR": "1", "NO_COLOR": "1"}
 VIEWS = {
-    "positions": [],
     "schedule": ["--config", "tiny.yaml"],
     "history": ["--run", "tiny"],
     "tokens": ["o gato come", "--run", "tiny"],
@@ -26,7 +25,7 @@ def plain(text: str) -> str:
 
 def test_the_group_names_its_views(ptenmt) -> None:
     text = plain(ptenmt("inspect", "--help").stdout)
-    for view in VIEWS:
+    for view in (*VIEWS, "positions"):
         assert re.search(rf"^│ {view} +\w", text, re.MULTILINE), view
     assert "Usage:" in plain(ptenmt("inspect", code=2).stdout + ptenmt("inspect", code=2).stderr)
 
@@ -55,23 +54,12 @@ def test_a_file_of_another_kind_is_refused_before_any_work(ptenmt, view: str) ->
     assert "its name must end in .png, .svg or .pdf\n" in answer.stderr
 
 
-@pytest.mark.usefixtures("beside")
-def test_positions(ptenmt) -> None:
-    lines = ptenmt("inspect", "positions").stdout.splitlines()
-    assert lines[0] == "Positional encoding"
-    assert lines[2].startswith(" 0 ▒█▒█")  # sin 0, cos 0, …
-    assert len(lines[2]) == 3 + 128
-    assert len(lines) == 2 + 50 + 2
-    lines = ptenmt("inspect", "positions", "--positions", "7", "--dimensions", "10").stdout.splitlines()
-    assert (len(lines), len(lines[2])) == (2 + 7 + 2, 2 + 10)
-    lines = ptenmt("inspect", "positions", "--run", "tiny").stdout.splitlines()
-    assert (len(lines), len(lines[2])) == (2 + 32 + 2, 3 + 16)
-    lines = ptenmt("inspect", "positions", "--run", "tiny", "--positions", "5").stdout.splitlines()
-    assert len(lines) == 2 + 5 + 2
-    refused = ptenmt("inspect", "positions", "--run", "tiny", "--dimensions", "8", code=1).stderr
-    assert "--dimensions and --run cannot be used together" in refused
-    assert "cannot draw 9 dimensions" in ptenmt("inspect", "positions", "--dimensions", "9", code=1).stderr
-    assert "--positions" in plain(ptenmt("inspect", "positions", "--positions", "0", code=2).stderr)
+def test_positions_are_a_picture(ptenmt, tmp_path: Path) -> None:
+    picture = str(tmp_path / "positions.svg")
+    small = ("inspect", "positions", "--positions", "7", "--dimensions")
+    assert ptenmt(*small, "10", "--output", picture).stderr == f"drawn: {picture}\n"
+    assert "error: Positional encoding is a picture\n" in ptenmt(*small, "10", code=1).stderr
+    assert "cannot draw 9 dimensions" in ptenmt(*small, "9", code=1).stderr
 
 
 @pytest.mark.usefixtures("beside")

@@ -42,7 +42,6 @@ def test_the_blocks_of_attention_have_their_own_tokens(ptenmt):
     [
         (["attention", TEXT, "--head", "first"], "--head first: there is no such head"),
         (["attention", TEXT, "-o", "nowhere/a.svg"], "cannot write nowhere/a.svg"),
-        (["alignment", TEXT, "--head", "all"], "an alignment is that of one head"),
     ],
 )
 def test_errors(ptenmt, words: Sequence[str], message: str):
@@ -53,11 +52,8 @@ def test_errors(ptenmt, words: Sequence[str], message: str):
 
 
 @pytest.mark.usefixtures("beside")
-def test_an_alignment_is_a_grid(ptenmt):
-    grid = ptenmt("inspect", "alignment", "o gato", "--target", "the cat").stdout
-    assert "gato" in grid
-    assert grid.count("●") == 2
-    title = "Word alignment (decoder, layer 1: {})"
-    assert grid.splitlines()[0] == title.format("mean over the heads")
-    one = ptenmt("inspect", "alignment", "o gato", "--head", "2").lines
-    assert one[0] == title.format("head 2")
+def test_an_alignment_has_the_weights_of_each_target_word(ptenmt):
+    title, _, *rows = ptenmt("inspect", "alignment", "o gato", "--target", "the cat").lines
+    assert title == "Word alignment (decoder, layer 1: mean over the heads)"
+    assert [row.split()[0] for row in rows] == ["the", "cat"]
+    assert all(row.count("*") == 1 for row in rows)

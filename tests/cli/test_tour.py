@@ -26,7 +26,6 @@ SHORTER = {
     "pairs.yaml": ["training.epochs=40", "validation.every_epochs=40"],
     "demo.yaml": [
         "training.max_steps=4",
-        "data.limit=100",
         "model.num_layers=1",
         "validation.every_epochs=null",
     ],

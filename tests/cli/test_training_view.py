@@ -13,7 +13,7 @@ from rich.console import Console
 
 from ptenmt.cli.console import Screen
 from ptenmt.cli.training_view import TrainingView
-from ptenmt.config import Config, ValidationConfig
+from ptenmt.config import Config
 from ptenmt.config.schedule import EpochSteps
 from ptenmt.training.events import (
     CheckpointSaved,
@@ -150,7 +150,7 @@ def test_in_a_file_every_message_is_one_plain_line() -> None:
         "figures of each validation: training|validation",
         "compiling the first step…",
         *(f"epoch 1  step {number}/810  1 h 01 min left  {FIGURES}" for number in (210, 410, 610)),
-        "epochs  1/20  step 810  BLEU 12.3  chrF 30.1  loss 6.543|5.432  accuracy 0.123|0.234  best so far",
+        "epochs 1/20  step 810  BLEU 12.3  chrF 30.1  loss 6.543|5.432  accuracy 0.123|0.234  best so far",
         "    pt  olá .",
         "   ref  hi .",
         "   now  hello .",
@@ -171,18 +171,9 @@ def test_a_resumed_training_reports_its_start_position() -> None:
     finished = replace(STARTED, epoch=20, is_over=True, resumed_from=Path("runs/a/ckpt-4"))
     assert shown(piped(), iter([finished]))[1:] == [
         "resuming after epoch 20 of 20, from runs/a/ckpt-4",
-        "nothing left to do: raise training.epochs to continue, or use --fresh",
+        "nothing left to do: raise training.epochs, training.max_steps or validation.patience, "
+        "or use --fresh",
     ]
-
-
-def test_a_finished_training_reports_how_to_continue() -> None:
-    done = replace(STARTED, epoch=10, is_over=True, total_steps=8_100)
-    assert shown(piped(), iter([done]))[-1] == (
-        "nothing left to do: raise training.max_steps to continue, or use --fresh"
-    )
-    assert shown(piped(), iter([replace(done, epoch=9)]))[-1] == (
-        "nothing left to do: it stopped early; raise validation.patience to continue, or use --fresh"
-    )
 
 
 @pytest.mark.parametrize("width", [80, 60, 140, 40])
@@ -194,60 +185,30 @@ def test_on_a_terminal_no_line_is_longer_than_the_screen(width: int) -> None:
     lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "\n", text).split("\n")  # the cursor moves
 
     assert max(cell_len(line) for line in lines) <= width
-    scores = [line.strip() for line in lines if line.startswith("epochs  1/20  step 810  BLEU 12.3  ")]
-    assert scores[0].endswith("best so far" if width > 100 else "30.1" if width > 40 else "chrF")
     assert sum(line.startswith("    pt  uma frase") and line.rstrip().endswith("…") for line in lines) == 1
 
 
-def bars(happened: Iterator[Event], config: Config = DEFAULTS, width: int = 80) -> list[str]:
-    """What the bars show after the last event."""
-    paper = Console(file=io.StringIO(), width=width)
-    with view(terminal(width), config) as showing:
-        for event in happened:
+def test_the_bar_follows_steps_and_validation() -> None:
+    console = terminal(100)
+    with view(console) as showing:
+        for event, shown_now in (
+            (STARTED, ("compiling the first step…", " 0/16200")),
+            (step(405), ("epoch 1 ", " 405/16200 1 h 01 min left  loss 7.1234  12,346 tokens/s")),
+            (ValidationStep(done=600, total=1_212), ("validation ", " 600/1212")),
+        ):
             showing.show(event)
-        assert showing._live is not None
-        paper.print(showing._live.renderable)
-    assert isinstance(paper.file, io.StringIO)
-    return paper.file.getvalue().splitlines()
+            paper = Console(file=io.StringIO(), width=100)
+            paper.print(showing._bar)
+            assert isinstance(paper.file, io.StringIO)
+            begin, end = shown_now
+            line = paper.file.getvalue().rstrip()
+            assert line.startswith(begin)
+            assert line.endswith(end)
 
 
-def test_the_first_step_is_compiled_before_it_is_done() -> None:
-    assert "compiling the first step…" in [line.strip() for line in bars(iter([STARTED]))]
-
-
-def test_the_bars_follow_steps_and_validation() -> None:
-    everything, epoch, figures, _ = bars(iter([STARTED, step(405)]))
-    assert " 405/16200 1 h 01 min left" in everything
-    assert epoch.startswith("epoch 1 ")
-    assert " 405/810 " in epoch
-    assert figures.rstrip() == FIGURES
-
-    validating = [STARTED, step(810), TRAINED, ValidationStep(done=600, total=1_212)]
-    _, validation, *_ = bars(iter(validating))
-    assert validation.startswith("validation ")
-    assert " 600/1212 " in validation
-
-
-def test_on_a_narrow_terminal_there_is_room_for_every_figure() -> None:
-    config = Config(validation=ValidationConfig(patience=3))
-    patient = replace(VALIDATED, patience_left=3)
-    lines = bars(iter([STARTED, patient, step(405)]), config, width=40)
-    assert [line.rstrip() for line in lines] == [
-        "training     405/16200 1 h 01 min left",
-        "epoch 1    405/810",
-        "loss 7.1234  accuracy 0.0512",
-        "rate 3.50e-05  12,346 tokens/s",
-        "best BLEU 12.3 at step 810",
-        "patience: 3 validations left",
-    ]
-
-
-def test_the_best_score_and_the_patience_left_stay_in_sight() -> None:
-    worse = replace(VALIDATED, global_step=1_620, is_best=False, patience_left=2)
-    better = replace(VALIDATED, scores=replace(VALIDATED.scores, chrf=31.0))
-    config = Config(validation=ValidationConfig(metric="chrf", patience=3))
-    *_, standing = bars(iter([STARTED, better, worse]), config)
-    assert standing.rstrip() == "best chrF 31.0 at step 810  patience: 2 validations left"
+def test_the_patience_left_is_said() -> None:
+    worse = replace(VALIDATED, is_best=False, patience_left=2)
+    assert shown(piped(), iter([STARTED, worse]))[-7].endswith("  patience: 2 validations left")
 
 
 def test_a_dry_run_shows_no_bars() -> None:
@@ -279,9 +240,9 @@ def test_without_colours_a_terminal_gets_plain_lines(monkeypatch: pytest.MonkeyP
 
     lines = shown(screen.console, events())
     assert "\x1b" not in "".join(lines)
-    assert any(line.startswith("epochs  1/20  step 810  BLEU 12.3") for line in lines)
+    assert any(line.startswith("epochs 1/20  step 810  BLEU 12.3") for line in lines)
     steps = [line for line in lines if line.startswith("epoch 1  step ")]
-    assert all("1 h 01 min left" in line and len(line) <= 80 for line in steps), "the rest is left out"
+    assert all("1 h 01 min left" in line for line in steps)
     assert "compiling the first step…" in lines
 
 

@@ -4,16 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from http_server import BODY, Site, closed_port, serve
+from http_server import BODY, Site, serve
 
 from ptenmt.data import download
 
 
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No waiting between attempts, no proxy, no other address."""
+    """No waiting between attempts, no proxy."""
     monkeypatch.setattr(download, "_BACKOFF", 0.001)
-    monkeypatch.setattr(download, "WEB_ARCHIVE", f"http://127.0.0.1:{closed_port()}/")
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
 

@@ -55,10 +55,8 @@ class Prepared:
     def data(self, augment: AugmentConfig) -> DataConfig:
         return DataConfig(train=self.files, cache_dir=str(self.folder / "cache"), augment=augment)
 
-    def pairs(self, augment: AugmentConfig, sampling: float = 0.0) -> AugmentedPairs:
-        pairs, _ = encode_training_pairs(
-            self.tokenizers, self.train, self.data(augment), LONGEST, sampling, self.cache
-        )
+    def pairs(self, augment: AugmentConfig) -> AugmentedPairs:
+        pairs, _ = encode_training_pairs(self.tokenizers, self.train, self.data(augment), LONGEST, self.cache)
         assert isinstance(pairs, AugmentedPairs)
         return pairs
 
@@ -75,7 +73,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
 def test_noise_of_swapped_pairs_is_in_what_is_their_source_then(prepared: Prepared) -> None:
     data = prepared.data(AugmentConfig(typos=0.99))
     texts = BidirectionalPairs(prepared.train, data)
-    pairs, _ = encode_training_pairs(prepared.tokenizers, texts, data, LONGEST, 0.0, prepared.cache)
+    pairs, _ = encode_training_pairs(prepared.tokenizers, texts, data, LONGEST, prepared.cache)
     assert len(pairs) == 2 * len(prepared.train)
     rows = np.arange(len(prepared.train))
     found = prepared.texts(pairs.batch(len(prepared.train) + rows, LONGEST, (1, 2)))
@@ -92,10 +90,9 @@ def digest(batches: Iterator[Batch]) -> list[bytes]:
     return [source.tobytes() + target.tobytes() for source, target in batches]
 
 
-@pytest.mark.parametrize("sampling", [0.0, 0.2])
-def test_batches_follow_from_seed_epoch_batch_and_place(prepared: Prepared, sampling: float) -> None:
+def test_batches_follow_from_seed_epoch_batch_and_place(prepared: Prepared) -> None:
     def plan(seed: int = 7) -> BatchPlan:
-        return BatchPlan(prepared.pairs(NOISE, sampling), BY_TOKENS, seed)
+        return BatchPlan(prepared.pairs(NOISE), BY_TOKENS, seed)
 
     straight = digest(plan().batches(1))
     assert digest(plan().batches(1)) == straight
@@ -104,10 +101,9 @@ def test_batches_follow_from_seed_epoch_batch_and_place(prepared: Prepared, samp
     assert digest(islice(plan(8).batches(1), 5)) != straight[:5]
 
 
-@pytest.mark.parametrize("sampling", [0.0, 0.2])
 @pytest.mark.parametrize("batch", [BY_TOKENS, BatchConfig(sentences=32)])
-def test_no_batch_is_larger_than_planned(prepared: Prepared, batch: BatchConfig, sampling: float) -> None:
-    pairs = prepared.pairs(NOISE, sampling)
+def test_no_batch_is_larger_than_planned(prepared: Prepared, batch: BatchConfig) -> None:
+    pairs = prepared.pairs(NOISE)
     plan = BatchPlan(pairs, batch, 7)
     longest = int(pairs.longest().max())
     shapes = []

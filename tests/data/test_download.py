@@ -1,18 +1,22 @@
 """Fetching and unpacking: the complete file or nothing, whatever server, connection and archive do."""
 
 import gzip
+import io
 import zipfile
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
-from http_server import BODY, HALF, OTHER, Site, closed_port, names, sha256
+from http_server import BODY, HALF, OTHER, Site, closed_port, names, serve, sha256
 
 from ptenmt.data import download
-from ptenmt.data.download import fetch, first_success, unpack_zip
-from ptenmt.errors import DownloadError, DownloadProgress, OutputError
+from ptenmt.data.download import published_tokenizer, unpack_zip
+from ptenmt.errors import DownloadError, DownloadProgress, OutputError, TokenizerError
 
 pytestmark = pytest.mark.usefixtures("hasty")
+fetch = partial(download.fetch, mirror="data.mirror")
 
 
 def stop_halfway(site: Site, target: Path) -> None:
@@ -83,36 +87,6 @@ def test_a_later_call_resumes_a_file_of_known_checksum(site: Site, target: Path)
     assert names(target.parent) == ["file.bin"]
 
 
-def test_without_a_checksum_each_attempt_starts_over(site: Site, target: Path) -> None:
-    site.break_after = [HALF]
-    fetch(site.url("file.bin"), target, sha256=None)
-    assert target.read_bytes() == BODY
-    assert ["Range" in request for request in site.requests] == [False, False]
-
-
-@pytest.mark.parametrize("header", [("ETag", '"one"'), ("Last-Modified", "Sun, 22 Nov 2026 17:00:00 GMT")])
-def test_without_a_checksum_the_server_confirms_that_the_file_is_the_same(
-    site: Site, target: Path, header: tuple[str, str]
-) -> None:
-    site.headers, site.break_after = dict([header]), [HALF]
-    fetch(site.url("file.bin"), target, sha256=None)
-    assert target.read_bytes() == BODY
-    assert [request.get("If-Range") for request in site.requests] == [None, header[1]]
-    assert ["Range" in request for request in site.requests] == [False, True]
-    assert names(target.parent) == ["file.bin"]
-
-
-def test_another_version_is_fetched_from_its_start(site: Site, target: Path) -> None:
-    site.headers = {"ETag": '"one"'}
-    site.break_after = [HALF] + [0] * download._ATTEMPTS
-    with pytest.raises(DownloadError):
-        fetch(site.url("file.bin"), target, sha256=None)
-    site.headers, site.body, site.break_after = {"ETag": '"two"'}, OTHER, []
-    fetch(site.url("file.bin"), target, sha256=None)
-    assert target.read_bytes() == OTHER
-    assert site.requests[-1]["If-Range"] == '"one"'
-
-
 @pytest.mark.parametrize(
     ("has_ranges", "body", "asked"),
     [(False, BODY, [True]), (True, OTHER, [True, False]), (True, OTHER[:1000], [True, False])],
@@ -171,30 +145,13 @@ def test_a_silent_server_is_left(site: Site, target: Path, monkeypatch: pytest.M
         fetch(site.url("file.bin"), target, sha256=None)
 
 
-def test_a_server_that_does_not_answer_is_left_at_once(
-    site: Site, target: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(download, "_TIMEOUT", (0.2, 0.2))
-    site.seconds_until_answer = 0.5
-    with pytest.raises(DownloadError, match="timed out"):
-        fetch(site.url("file.bin"), target, sha256=None)
-    assert len(site.requests) == 1
-
-
-def test_the_first_address_that_works_is_taken(
-    site: Site, target: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    dead, good = f"http://127.0.0.1:{closed_port()}/file.bin", site.url("file.bin")
-    sources = [partial(fetch, url, target, sha256=sha256(BODY)) for url in (dead, good, dead)]
-    assert first_success(sources, "data.mirror") == target
-    (message,) = caplog.messages
-    assert message.startswith(f"cannot download file.bin from {dead}: ")
-    target.unlink()
+def test_a_mirror_and_the_place_for_the_file_are_named(target: Path) -> None:
+    url = f"http://127.0.0.1:{closed_port()}/file.bin"
     with pytest.raises(DownloadError) as caught:
-        first_success([sources[0], sources[2]], "data.mirror")
-    assert caught.value.message == "no address works: " + "; ".join([f"{dead}: Connection refused"] * 2)
-    assert "set data.mirror to a mirror" in caught.value.hint
-    assert str(target) in caught.value.hint
+        fetch(url, target, sha256=None)
+    assert caught.value.message == f"cannot download file.bin from {url}: Connection refused"
+    for part in (f"set data.mirror to a mirror, such as {download.WEB_ARCHIVE}{url}", str(target)):
+        assert part in caught.value.hint
 
 
 @pytest.mark.parametrize("url", ["ftp://127.0.0.1/x", "not an address"])
@@ -209,11 +166,14 @@ def test_a_folder_that_cannot_be_made_is_an_error(site: Site, tmp_path: Path) ->
         fetch(site.url("file.bin"), tmp_path / "file" / "below" / "file.bin", sha256=None)
 
 
-def zipped(path: Path, *entries: tuple[str | zipfile.ZipInfo, bytes]) -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+Archive = TypeVar("Archive", Path, io.BytesIO)
+
+
+def zipped(file: Archive, *entries: tuple[str, bytes]) -> Archive:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in entries:
             archive.writestr(name, content)
-    return path
+    return file
 
 
 def assert_nothing_but(archive: Path) -> None:
@@ -251,3 +211,80 @@ def test_a_damaged_archive_is_an_error(tmp_path: Path, damage: object) -> None:
     with pytest.raises(DownloadError, match=r"a\.zip is no zip archive or is damaged"):
         unpack_zip(archive, tmp_path / "a")
     assert_nothing_but(archive)
+
+
+# The published tokenizer: found, or downloaded and unpacked once
+
+FILES = ("assets/pt_vocab.txt", "assets/en_vocab.txt", "saved_model.pb")
+NAME = "ted_converter"
+
+
+def zip_bytes(*names: str) -> bytes:
+    content = io.BytesIO()
+    zipped(content, *((name, name.encode()) for name in names))
+    return content.getvalue()
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "cache" / "ptenmt"
+    monkeypatch.setattr(download.platformdirs, "user_cache_path", lambda _: folder)
+    return folder
+
+
+@pytest.fixture
+def host() -> Iterator[Site]:
+    with serve(Site(body=zip_bytes(*FILES))) as served:
+        yield served
+
+
+@pytest.mark.parametrize("prefix", ["", f"{NAME}/"])
+def test_fetches_and_unpacks_once(host: Site, cache: Path, prefix: str) -> None:
+    host.body = zip_bytes(*(prefix + name for name in FILES))
+    url = host.url(f"{NAME}.zip")
+    events: list[DownloadProgress] = []
+    folder = published_tokenizer(url, None, on_progress=events.append)
+    assert folder == cache / NAME / prefix
+    assert {p.relative_to(folder).as_posix() for p in folder.glob("**/*") if p.is_file()} == set(FILES)
+    assert events[-1].done == len(host.body)
+    assert published_tokenizer(url, None) == folder
+    assert len(host.requests) == 1
+    assert sorted(p.name for p in cache.iterdir()) == [NAME, f"{NAME}.zip"]
+
+
+def test_takes_an_archive_put_there_by_hand(cache: Path) -> None:
+    url = f"http://127.0.0.1:{closed_port()}/{NAME}.zip"
+    with pytest.raises(DownloadError) as caught:
+        published_tokenizer(url, None)
+    assert f"put the file at {cache / NAME}.zip by hand" in caught.value.hint
+    (cache / f"{NAME}.zip").write_bytes(zip_bytes(*FILES))
+    assert published_tokenizer(url, None) == cache / NAME
+
+
+@pytest.mark.parametrize(
+    "body", [b"<html>Log in to the hotel</html>", zip_bytes("readme.txt"), zip_bytes("saved_model.pb")]
+)
+def test_a_wrong_archive_is_not_kept(host: Site, cache: Path, body: bytes) -> None:
+    host.body = body
+    with pytest.raises(DownloadError, match=NAME):
+        published_tokenizer(host.url(f"{NAME}.zip"), None)
+    assert list(cache.iterdir()) == []
+    host.body = zip_bytes(*FILES)
+    assert published_tokenizer(host.url(f"{NAME}.zip"), None) == cache / NAME
+
+
+@pytest.mark.parametrize("below", ["", "nested"])
+def test_takes_the_users_folder(host: Site, tmp_path: Path, below: str) -> None:
+    for name in FILES:
+        file = tmp_path / "mine" / below / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    assert published_tokenizer(host.url("x.zip"), str(tmp_path / "mine")) == tmp_path / "mine" / below
+    assert host.requests == []
+
+
+def test_a_users_folder_without_tokenizer_is_an_error(host: Site, tmp_path: Path) -> None:
+    with pytest.raises(TokenizerError, match=r"assets/pt_vocab\.txt is missing") as caught:
+        published_tokenizer(host.url("x.zip"), str(tmp_path))
+    assert str(tmp_path) in caught.value.message
+    assert host.requests == []

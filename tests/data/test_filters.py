@@ -49,7 +49,6 @@ def stays(data: DataConfig, pair: SentencePair) -> bool:
             ("今天天气很好。", "The weather is very nice today."),
             ("好", "The weather is very nice today."),
         ),
-        ({"max_words": 5}, ("今天很好", "a"), ("今天天气很", "a b c d e f")),
         ({"max_word_length": 40}, ("今日はとても天気がいいので" * 4, "แมว" * 20), (f"今日{LONG}", "a")),
         ({"max_word_length": 40}, ("a" * 40, f"https://a.b/{'c/' * 30}"), ("a", f"see {LONG}")),
         ({"min_letters": 0.5}, ("São 3", "“É” — é só"), ("12:30 – 14:00 h", "half past twelve")),
@@ -119,10 +118,6 @@ def test_overlap_is_found_in_another_tokenization() -> None:
     assert keep([*found, *others]) == [False] * 3 + [True] * 3
     chinese = ("那只小猫正在桌子上安静地睡觉。", "那隻小貓正在桌子上安靜地睡覺。")
     assert overlap_filter([chinese])([(chinese[0], "other")]) == [False]
-    assert overlap_filter([("我喜欢喝咖啡。", "谢谢！")])([("我喜欢喝咖啡", "a"), ("b", "谢谢")]) == [
-        False,
-        True,
-    ]
     assert overlap_filter([], held_out)(others) == [False, True, True]
 
 
@@ -140,8 +135,8 @@ def test_filters_can_be_pickled_and_chunks_counted() -> None:
         assert set(part.apply(pairs[start : start + 100], filters)) <= set(left)
         total.add(part)
     assert total == whole
-    assert FilterReport.from_json(asdict(total)) == whole
-    assert max(len(removed.examples) for removed in whole.removed.values()) == NUM_EXAMPLES
+    assert FilterReport(**asdict(total)) == whole
+    assert max(map(len, whole.examples.values())) == NUM_EXAMPLES
 
 
 def test_sentences_of_another_language_are_removed() -> None:

@@ -193,5 +193,5 @@ def test_a_file_of_which_no_pair_is_left_is_an_error() -> None:
     never = Mixture.configured(DataConfig(train=files(0, 1)), (0, 1))
     assert repr(never.stages) == "((0, (0, 1)),)"  # numbers, which the checksum of the mixture is of
     stages = (StageConfig(mix={"web": 1, "ted": 1}),)
-    with pytest.raises(DataError, match=r"filters and limits leave no pair of ted$"):
+    with pytest.raises(DataError, match=r"the filters leave no pair of ted$"):
         Mixture.configured(DataConfig(train=files(1, 1), stages=stages), (0, SECOND))

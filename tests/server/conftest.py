@@ -207,9 +207,7 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
         load_model: Callable[[], Any] = RandomModel,
         glossaries: Mapping[str, Glossary] | None = None,
         pairs: Sequence[str] = ("pt-en",),
-        pivots: bool = False,
         prefix: str = "",
-        hosts: Sequence[str] = (),
         **limits: Any,
     ) -> Iterator[Served]:
         tokenizers, config = capitals
@@ -227,7 +225,7 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
             return Model(translator, trained, described)
 
         directions = [Direction(pair[:2], pair[3:], partial(load, pair)) for pair in pairs]
-        models = Models(directions, pivots=pivots)
+        models = Models(directions)
         models.load()
         bounds = Limits(**limits)
         service = Service(
@@ -237,7 +235,7 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
             threads=2,
             glossaries=glossaries,
         )
-        server = make_server(make_app(service, origins=origins, hosts=hosts), bounds.connections, prefix)
+        server = make_server(make_app(service, origins), bounds.connections, prefix)
         with bound_socket("127.0.0.1", 0) as bound:
             thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
             url, _ = address_of(bound)

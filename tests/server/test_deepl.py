@@ -1,6 +1,5 @@
-"""DeepL's routes, with its own client if it is installed, and Immersive Translate's format."""
+"""DeepL's routes, with its own client if it is installed."""
 
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ TEXT = "o gato não tem tempo nenhum"
 def test_requests_as_in_deepls_documentation(serve, tmp_path: Path) -> None:
     key = add_key(tmp_path / "keys.txt", "alice")
     glossaries = {"animals": Glossary({"gato": "Katze"})}
-    with serve(keys=tmp_path / "keys.txt", glossaries=glossaries) as served:
+    with serve(keys=tmp_path / "keys.txt", glossaries=glossaries, characters_per_day=900) as served:
         header = {"Authorization": f"DeepL-Auth-Key {key}"}
 
         def translated(**body: Any) -> Any:
@@ -44,58 +43,17 @@ def test_requests_as_in_deepls_documentation(serve, tmp_path: Path) -> None:
         usage = requests.post(f"{served.url}/v2/usage", headers=header, timeout=120).json()
         assert served.refused("/v2/translate", 400, json=form | {"text": "x" * 9_999}, headers=header)
         assert requests.post(f"{served.url}/v2/usage", headers=header, timeout=120).json() == usage
-        assert usage["character_count"] == len(TEXT) + 5 + 6 + 6 + 6 + 5 + len("firstsecond") + 5
+        assert usage["character_count"] == len(TEXT) + 5 + 13 + 6 + 6 + 5 + len("firstsecond") + 5
         languages = requests.post(f"{served.url}/v2/languages", headers=header, timeout=120).json()
         assert [each["language"] for each in languages] == ["PT"]
-        for path in ("/v2/translate", "/immersive"):
-            assert "api_key" in served.refused(path, 403, json=form)
+        assert "api_key" in served.refused("/v2/translate", 403, json=form)
         for path in ("/v2/languages", "/v2/usage"):
             assert requests.get(served.url + path, timeout=120).status_code == 403
 
 
-@pytest.mark.parametrize(
-    ("given", "options", "expected"),
-    [
-        ("o gato. A mãe.", {}, ["o gato.", "A mãe."]),
-        ("o gato. A mãe.", {"split_sentences": 0}, ["o gato. A mãe."]),
-        ("o gato.\nA mãe", {"split_sentences": False}, ["o gato.", "A mãe"]),
-        ("o gato\nbebe", {"split_sentences": "nonewlines"}, ["o gato bebe"]),
-    ],
-)
-def test_sentences_are_split_as_a_request_says(
-    serve, given: str, options: dict[str, Any], expected: list[str]
-) -> None:
-    body = {"text": given, "source_lang": "PT", "target_lang": "EN", **options}
-    with serve() as served:
-        served.post("/v2/translate", **body)
-        assert {*chain(*served.engine.begun)} == {*expected}  # once more for the alignment
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"formality": "less"},
-        {"model_type": "quality_optimized"},
-        {"style_id": "a"},
-        {"custom_instructions": ["a"]},
-        {"tag_handling": "xml"},
-    ],
-)
-def test_what_cannot_be_honoured_is_refused_as_deepl_does(served, options: dict[str, Any]) -> None:
-    body = {"text": "o gato", "source_lang": "PT", "target_lang": "EN", **options}
-    (name,) = options
-    assert name in served.refused("/v2/translate", 400, json=body)
-
-
-def test_immersive_translates_lists(serve, tmp_path: Path) -> None:
-    key = add_key(tmp_path / "keys.txt", "alice")
-    body = {"source_lang": "auto", "target_lang": "en", "text_list": [TEXT, "the cat has no time at all"]}
-    with serve(keys=tmp_path / "keys.txt") as served:
-        answer = requests.post(f"{served.url}/immersive?api_key={key}", json=body, timeout=120).json()
-    assert [(each["text"], each["detected_source_lang"]) for each in answer["translations"]] == [
-        (TEXT.upper(), "pt"),
-        (body["text_list"][1], "en"),
-    ]
+def test_xml_is_refused(served) -> None:
+    body = {"text": "o gato", "source_lang": "PT", "target_lang": "EN", "tag_handling": "xml"}
+    assert "tag_handling" in served.refused("/v2/translate", 400, json=body)
 
 
 def test_deepls_own_client(served) -> None:
@@ -110,4 +68,4 @@ def test_deepls_own_client(served) -> None:
     assert html.text == "<p>O GATO</p>"
     assert [each.code for each in client.get_source_languages()] == ["PT"]
     assert [each.code for each in client.get_target_languages()] == ["EN"]
-    assert client.get_usage().character.count > 0
+    assert client.get_usage().character.limit > 0

@@ -1,10 +1,5 @@
 """Routes that look inside."""
 
-import time
-from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -56,20 +51,6 @@ def test_attention_of_every_layer_and_head(served, translation: str | None) -> N
         weights = np.array(answer["weights"][name])
         assert weights.shape == (2, len(rows), len(columns))
         assert weights.sum(axis=-1) == pytest.approx(np.ones(weights.shape[:-1]), abs=1e-3)
-
-
-def test_a_model_is_loaded_once(serve) -> None:
-    loaded: list[object] = []
-
-    def load() -> Any:
-        time.sleep(0.05)
-        loaded.append(None)
-        return SimpleNamespace(attention=lambda _source, _target: {})
-
-    with serve(load_model=load) as served, ThreadPoolExecutor(4) as pool:
-        answers = list(pool.map(lambda _: served.post("/v1/attention", q="o gato"), range(4)))
-    assert [answer["weights"] for answer in answers] == [{}] * 4
-    assert len(loaded) == 1
 
 
 @pytest.mark.parametrize("blank", ["", "  \n"])

@@ -39,24 +39,6 @@ def test_a_detected_language_is_translated_by_its_own_model(serve) -> None:
             assert answer["translatedText"] == expected
 
 
-def test_two_directions_are_chained_only_if_asked(serve) -> None:
-    pairs, body = ["pt-en", "en-gl"], {"q": ["o gato", "o rei"], "source": "pt", "target": "gl"}
-    with serve(pairs=pairs) as served:
-        assert "not available as a target" in served.refused("/translate", 400, json=body)
-    with serve(pairs=pairs, pivots=True) as served:
-        assert served.post("/translate", **body, alternatives=1) == {
-            "translatedText": ["O GATO", "O REI"],
-            "alternatives": [["O GATO!"], ["O REI!"]],
-        }
-        second = {text.upper() for batch in served.engines["en-gl"].begun for text in batch}
-        assert second == {"O GATO", "O REI"}, "the best ones, without their alternatives"
-        assert requests.get(f"{served.url}/languages", timeout=120).json()[0]["targets"] == ["pt", "en", "gl"]
-        assert "one model" in served.refused("/v1/alignment", 400, json=body | {"q": "o gato"})
-        form = {"data": {"source": "pt", "target": "gl"}, "files": {"file": ("a.txt", b"o gato\n1")}}
-        answer = requests.post(f"{served.url}/translate_file", timeout=120, **form).json()
-        assert requests.get(answer["translatedFileUrl"], timeout=120).content == b"O GATO\n1"
-
-
 def test_all_models_are_loaded_and_loaded_again() -> None:
     loads: list[str] = []
 

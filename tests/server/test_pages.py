@@ -45,13 +45,11 @@ def test_figures_count(serve) -> None:
         requests.get(f"{served.url}/nowhere/x", timeout=120)
         text = requests.get(f"{served.url}/metrics", timeout=120).text
     figures = dict(re.findall(r"^(\w+(?:\{[^}]*\})?) (\S+)$", text, re.MULTILINE))
-    assert figures['ptenmt_requests_total{method="POST",route="/translate",status="200"}'] == "1.0"
-    assert figures['ptenmt_requests_total{method="POST",route="/translate",status="400"}'] == "1.0"
-    assert figures['ptenmt_requests_total{method="GET",route="other",status="404"}'] == "1.0"
+    assert figures['ptenmt_requests_total{route="/translate",status="200"}'] == "1.0"
+    assert figures['ptenmt_requests_total{route="/translate",status="400"}'] == "1.0"
+    assert figures['ptenmt_requests_total{route="other",status="404"}'] == "1.0"
     assert figures['ptenmt_request_seconds_count{route="/translate"}'] == "2.0"
     assert figures["ptenmt_queue_sentences"] == "0.0"
-    assert float(figures['ptenmt_source_tokens_total{pair="pt-en"}']) > 4
-    assert float(figures['ptenmt_target_tokens_total{pair="pt-en"}']) > 4
     assert figures['ptenmt_batch_sentences_sum{pair="pt-en"}'] == "2.0"
     assert figures['ptenmt_queue_seconds_count{pair="pt-en"}'] == "2.0"
     assert "process_resident_memory_bytes" in figures

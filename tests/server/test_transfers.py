@@ -10,8 +10,8 @@ import pytest
 import requests
 from waiting import until
 
-from ptenmt.server.libretranslate import DOWNLOAD_SECONDS, MAX_DOWNLOAD_BYTES, Downloads
 from ptenmt.server.limits import add_key
+from ptenmt.server.routes import DOWNLOAD_SECONDS, MAX_DOWNLOAD_BYTES, Downloads
 
 FIELDS = {"source": "pt", "target": "en"}
 HEAD = b"POST /translate_file HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n"
@@ -85,7 +85,6 @@ def test_downloads_expire(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = downloads.add("a", b"1"), downloads.add("b", b"x" * MAX_DOWNLOAD_BYTES)
     assert (downloads.find(first), downloads.find("")) == (None, None)
     kept = downloads.find(second)
-    assert kept is not None
-    assert kept.name == "b"
+    assert kept == ("b", b"x" * MAX_DOWNLOAD_BYTES)
     now += DOWNLOAD_SECONDS + 1
     assert downloads.find(second) is None

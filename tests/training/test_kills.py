@@ -18,6 +18,7 @@ from copy_task import copy_config, write_pairs
 from saved_states import assert_same, tensors
 
 from ptenmt.config import (
+    AugmentConfig,
     BatchConfig,
     CheckpointConfig,
     Config,
@@ -64,13 +65,11 @@ def everything(pairs: Path) -> Config:
     """All that a training can carry from step to step, switched on; about 400 steps and 100 saves."""
     config = copy_config(
         pairs,
-        data=DataConfig(source="files", path=str(pairs), validation_pairs=12, test_pairs=1),
-        tokenizer=TokenizerConfig(
-            kind="sentencepiece", algorithm="unigram", vocabulary_size=40, shared=True, sampling=0.2
-        ),
+        data=DataConfig(path=str(pairs), validation_pairs=12, test_pairs=1, augment=AugmentConfig(typos=0.5)),
+        tokenizer=TokenizerConfig(kind="sentencepiece", vocabulary_size=40, shared=True),
         batch=BatchConfig(tokens=96, accumulate=2),
         training=TrainingConfig(
-            epochs=40, warmup_steps=40, label_smoothing=0.1, deterministic=True, log_every_steps=3
+            epochs=80, warmup_steps=40, label_smoothing=0.1, deterministic=True, log_every_steps=3
         ),
         optimizer=OptimizerConfig(kind="adamw", clip_norm=1.0, ema=0.9),
         validation=ValidationConfig(every_epochs=7, every_steps=25, metric="chrf", patience=1000),

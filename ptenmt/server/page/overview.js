@@ -19,7 +19,7 @@ export function showExchange(parts) {
 /**
  * Say what is known of the model of two languages, if anything is.
  *
- * @returns {Promise<boolean>} Whether there is one: other languages may be translated by two in sequence.
+ * @returns {Promise<boolean>} Whether there is one, or the server does not say.
  */
 export async function describeModel(line, { source, target }) {
   const models = await fetchModels();

@@ -1,12 +1,14 @@
-"""LibreTranslate's routes: for texts, documents, languages and settings."""
+"""The routes of LibreTranslate, for texts, documents, languages and settings, and of DeepL, for texts."""
 
+import math
 import secrets
 import time
 from collections.abc import Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
+from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
 
 from ptenmt.data.languages import language_name
@@ -15,30 +17,25 @@ from ptenmt.documents.html import Html
 from ptenmt.server import schemas
 from ptenmt.server.limits import Refusal
 from ptenmt.server.models import Models
-from ptenmt.server.service import (
-    Service,
-    SharedService,
-    TextOptions,
-    answer_in_time,
-    bearer_token,
-    client_of,
-)
+from ptenmt.server.service import Service, SharedService, answer_in_time, bearer_token, client_of
 from ptenmt.translation import Translation
+from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.markup import Fragment, text_of
 
 DOWNLOAD_SECONDS = 20 * 60
 MAX_DOWNLOAD_BYTES = 64_000_000
-router = APIRouter(tags=["LibreTranslate"], responses=schemas.ERRORS)
+router = APIRouter(tags=["LibreTranslate"])
+deepl_router = APIRouter(tags=["DeepL"])
 
 
-@router.post(
-    "/translate",
-    response_model=schemas.TranslateAnswer,
-    response_model_exclude_unset=True,
-    openapi_extra=schemas.body_of(schemas.TranslateRequest),
-)
+@router.post("/translate", openapi_extra=schemas.body_of(schemas.TranslateRequest))
 async def translate(request: Request, service: SharedService) -> dict[str, Any]:
-    """Translate one text or several, plain or HTML; in HTML only the text is translated."""
+    """Translate one text or several, plain or HTML; in HTML only the text is translated.
+
+    The answer has ``translatedText``; with ``source=auto`` ``detectedLanguage``; if they are requested
+    ``alternatives``; and ``detected``, the language of a text that is confidently in another one. For a list,
+    they are lists.
+    """
     body = await service.read(request, schemas.TranslateRequest)
     answers = await translate_texts(request, service, body)
     names = dict.fromkeys(name for answer in answers for name in answer)
@@ -49,23 +46,18 @@ async def translate(request: Request, service: SharedService) -> dict[str, Any]:
 
 
 async def translate_texts(
-    request: Request, service: Service, body: schemas.TranslateRequest, *, split_sentences: bool = True
+    request: Request, service: Service, body: schemas.TranslateRequest
 ) -> list[dict[str, Any]]:
     """The fields of the answer to each text; refuses too many texts."""
-    _check_texts(request, service, body)
-    options = TextOptions(
-        glossary=service.glossary(body.glossary),
-        max_sentences=service.limits.sentences,
-        num_hypotheses=1 + body.alternatives,
-        split_sentences=split_sentences,
-    )
-    return await service.answer(request, lambda: _translate_texts(service, body, options))
+    service.check_texts(request, body.texts)
+    glossary = service.glossary(body.glossary)
+    return await service.answer(request, lambda: _translate_texts(service, body, glossary))
 
 
 def _translate_texts(
-    service: Service, body: schemas.TranslateRequest, options: TextOptions
+    service: Service, body: schemas.TranslateRequest, glossary: Glossary | None
 ) -> list[dict[str, Any]]:
-    """The fields of the answer to each text: parse, detect, translate those of a route together, join."""
+    """The fields of the answer to each text: parse, detect, translate those of a language together, join."""
     languages = _replaced_languages(service.models, body)
     pages = [Html(text, languages) if body.format == "html" else None for text in body.texts]
     passages: list[list[list[Fragment]]] = [
@@ -75,16 +67,22 @@ def _translate_texts(
     if body.source == "auto":
         joined = (" ".join(map(text_of, each)) for each in passages)
         found = [service.detect_source(text, body.target) for text in joined]
-        detections, routes = [detection for detection, _ in found], [route for _, route in found]
+        detections, directions = [each for each, _ in found], [direction for _, direction in found]
     else:
-        routes = [service.models.route(body.source, body.target)] * len(passages)
+        directions = [service.models.direction(body.source, body.target)] * len(passages)
     translated: list[list[tuple[Translation, list[list[Fragment]]]]] = [[] for _ in passages]
-    for route in filter(None, dict.fromkeys(routes)):  # a text in the target language has none
-        alike = [place for place, own in enumerate(routes) if own == route]
-        whole = [passage for place in alike for passage in passages[place]]
-        translations = zip(*service.translate(route, whole, options), strict=True)
+    for direction in filter(None, dict.fromkeys(directions)):  # a text in the target language has none
+        alike = [place for place, own in enumerate(directions) if own is direction]
+        translations, marked = service.translate(
+            direction,
+            [passage for place in alike for passage in passages[place]],
+            glossary=glossary,
+            max_sentences=service.limits.sentences,
+            num_hypotheses=1 + body.alternatives,
+        )
+        pairs = zip(translations, marked, strict=True)
         for place in alike:
-            translated[place] = list(islice(translations, len(passages[place])))
+            translated[place] = list(islice(pairs, len(passages[place])))
     rows = zip(body.texts, pages, detections, translated, strict=True)
     return [_answer(body, *row) for row in rows]
 
@@ -127,16 +125,9 @@ async def detect(
 ) -> list[schemas.Detection] | list[list[schemas.Detection]]:
     """Detect which of the server's languages a text is in, or another one; the likeliest first."""
     body = await service.read(request, schemas.DetectRequest)
-    _check_texts(request, service, body)
+    service.check_texts(request, body.texts)
     detections = await service.answer(request, lambda: list(map(service.detect, body.texts)))
     return detections[0] if isinstance(body.q, str) else detections
-
-
-def _check_texts(request: Request, service: Service, body: schemas.DetectRequest) -> None:
-    """Refuse too many characters or texts, blank ones included."""
-    service.check_length(request, body.texts)
-    if (num := len(body.texts)) > (most := service.limits.sentences):
-        raise Refusal(f"there are {num:,} texts; {most:,} are allowed")
 
 
 @router.post("/suggest", include_in_schema=False)
@@ -152,7 +143,7 @@ async def languages(service: SharedService) -> list[dict[str, Any]]:
     return [
         {
             **_named(code),
-            "targets": [other for other in models.languages if models.find(code, other) is not None],
+            "targets": [other for other in models.languages if models.can_translate(code, other)],
         }
         for code in models.languages
     ]
@@ -201,7 +192,7 @@ async def _translate_document(
     """The translation of a document, and its language if that is surely another one; refuses long ones."""
     glossary = service.glossary(body.glossary)
     replaced = _replaced_languages(service.models, body)
-    document = await service.in_document_thread(read_document, name, content, replaced)
+    document = await run_sync(read_document, name, content, replaced, abandon_on_cancel=True)
     texts = list(map(text_of, document.texts))
     given, most = sum(map(len, texts)), service.limits.file_characters
     if given > most:
@@ -209,68 +200,89 @@ async def _translate_document(
     service.count_characters(request, given)
     if body.source == "auto":
         whole = " ".join(texts)
-        _, route = await service.in_document_thread(service.detect_source, whole, body.target)
+        _, direction = await run_sync(service.detect_source, whole, body.target)
     else:
-        route = service.models.route(body.source, body.target)
-    if not route:
+        direction = service.models.direction(body.source, body.target)
+    if direction is None:
         return content, None
-    options = TextOptions(glossary=glossary)
     translations, marked = await service.run(
-        request, lambda: service.translate(route, document.texts, options), is_document=True
+        request,
+        lambda: service.translate(direction, document.texts, glossary=glossary),
+        is_document=True,
     )
-    content = await service.in_document_thread(document.with_texts, [best for best, *_ in marked])
+    best = [ranked[0] for ranked in marked]
+    content = await run_sync(document.with_texts, best, abandon_on_cancel=True)
     return content, other_language(translations)
 
 
-@router.get(
-    "/download_file/{token}",
-    response_class=Response,
-    responses={200: {"content": {"application/octet-stream": {}}}, 404: {"description": "Not found"}},
-)
+@router.get("/download_file/{token}", response_class=Response)
 async def download_file(request: Request, token: str) -> Response:
     """Fetch a translated document."""
     download = request.app.state.downloads.find(token)
     if download is None:
         raise Refusal("no such document, or no longer: they are kept for 20 minutes", 404)
+    name, content = download
     headers = {
-        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(download.name)}",
+        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}",
         "Cache-Control": "no-store",
     }
-    return Response(download.content, media_type="application/octet-stream", headers=headers)
+    return Response(content, media_type="application/octet-stream", headers=headers)
 
 
-class Download(NamedTuple):
-    """A translated document, and when it was, by ``time.monotonic``."""
+@deepl_router.post("/v2/translate", openapi_extra=schemas.body_of(schemas.DeepLRequest))
+async def translate_as_deepl(request: Request, service: SharedService) -> dict[str, list[dict[str, Any]]]:
+    """Translate texts as DeepL's API does; its options that do not affect a translation here are ignored."""
+    body = await service.read(request, schemas.DeepLRequest)
+    answers = await translate_texts(request, service, body)
+    translations = []
+    for text, answer in zip(body.texts, answers, strict=True):
+        detection = answer.get("detectedLanguage")
+        language = detection.language if detection else body.source
+        translations.append(
+            {
+                "text": answer["translatedText"],
+                "detected_source_language": language.upper(),
+                "billed_characters": len(text),
+            }
+        )
+    return {"translations": translations}
 
-    name: str
-    content: bytes
-    time: float
+
+@deepl_router.post("/v2/languages")
+@deepl_router.get("/v2/languages")
+async def languages_as_deepl(request: Request, service: SharedService) -> list[dict[str, str]]:
+    """List the source languages, or with ``type=target``, in the query string or a form, the target ones."""
+    given = await service.read(request, schemas.DeepLLanguagesRequest)
+    codes = dict.fromkeys(pair[given.type == "target"] for pair in service.models.directions)
+    return [{"language": code.upper(), "name": language_name(code)} for code in codes]
+
+
+@deepl_router.post("/v2/usage")
+@deepl_router.get("/v2/usage")
+async def usage(request: Request, service: SharedService) -> dict[str, int]:
+    """Return the characters of the client's quota; without one, none of a great number are used."""
+    quota = service.check_key(request, bearer_token(request)).characters
+    quota.spend(0)  # what has come back meanwhile
+    used = math.ceil(quota.size - quota.num_left) if quota.size else 0
+    return {"character_count": used, "character_limit": quota.size or 10**12}
 
 
 class Downloads:
     """Translated documents in memory, by secret tokens; the oldest make room for new ones."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, Download] = {}
+        self._kept: dict[str, tuple[float, str, bytes]] = {}  # until when, in ``time.monotonic``
 
     def add(self, name: str, content: bytes) -> str:
-        """Keep a document; returns its token."""
+        """Keep a document, of whatever size; returns its token."""
+        room = MAX_DOWNLOAD_BYTES - len(content)
+        while self._kept and sum(len(kept) for *_, kept in self._kept.values()) > room:
+            del self._kept[next(iter(self._kept))]
         token = secrets.token_urlsafe(32)
-        self._kept[token] = Download(name, content, time.monotonic())
-        self._expire()
+        self._kept[token] = time.monotonic() + DOWNLOAD_SECONDS, name, content
         return token
 
-    def find(self, token: str) -> Download | None:
-        """The document of a token; None if it is unknown or expired."""
-        self._expire()
-        return self._kept.get(token)
-
-    def _expire(self) -> None:
-        """Drop expired documents, and the oldest while there are too many bytes; the newest stays."""
-        oldest = time.monotonic() - DOWNLOAD_SECONDS
-        num_bytes = sum(len(kept.content) for kept in self._kept.values())
-        for token, kept in list(self._kept.items()):
-            if kept.time >= oldest and (num_bytes <= MAX_DOWNLOAD_BYTES or len(self._kept) == 1):
-                break
-            num_bytes -= len(kept.content)
-            del self._kept[token]
+    def find(self, token: str) -> tuple[str, bytes] | None:
+        """The name and content of a token's document; None if it is unknown or expired."""
+        until, name, content = self._kept.get(token, (0.0, "", b""))
+        return (name, content) if time.monotonic() < until else None
