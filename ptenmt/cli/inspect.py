@@ -24,6 +24,7 @@ from ptenmt.inspection.tokens import token_panels
 from ptenmt.runs import find_run
 
 _MAX_POSITIONS = 10_000
+_FIGURE_HELP = "Draw into a PNG, SVG or PDF file, by its extension."
 _Block = Literal["encoder", "self", "cross"]
 
 
@@ -51,7 +52,7 @@ FigureFile = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="Draw into a PNG, SVG or PDF file, by its extension.",
+        help=_FIGURE_HELP,
         show_default="the terminal",
         callback=_check_figure_file,
     ),
@@ -135,9 +136,11 @@ def tokens(
 
 def positions(
     screen: Screen,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help=_FIGURE_HELP, callback=_check_figure_file)
+    ],
     num_positions: Annotated[int, typer.Option("--positions", min=1, max=_MAX_POSITIONS, metavar="N")] = 50,
     dimensions: Annotated[int, typer.Option(min=2, max=_MAX_POSITIONS, metavar="N")] = 128,
-    output: FigureFile = None,
 ) -> None:
     """Draw the positional encoding into a file.
 

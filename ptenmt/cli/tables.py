@@ -11,7 +11,6 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from ptenmt.cli.console import Screen, make_console, standard_output
-from ptenmt.errors import OutputError
 from ptenmt.inspection.figures import HeatMap, LinePlot, Panel, Table
 
 _SHOWN_COLUMNS = 4
@@ -25,7 +24,7 @@ def show(
 ) -> None:
     """Draw panels into a file, in at most so many columns, or print them as tables.
 
-    Raises OutputError if the file cannot be written, or a panel cannot be a table.
+    Raises OutputError if the file cannot be written.
     """
     if output is not None:
         from ptenmt.inspection.drawing import draw, save_figure
@@ -48,10 +47,8 @@ def _table(panel: Panel) -> Table:
 def heat_map_table(panel: HeatMap) -> Table:
     """Of each row all numbers if the map shows them, else the columns with the highest values.
 
-    An asterisk stands for a mark. Raises OutputError if rows and columns have no labels.
+    An asterisk stands for a mark.
     """
-    if not panel.row_labels:
-        raise OutputError(f"{panel.title} is a picture", "draw it into a file: --output picture.png")
     rows = []
     for number, (label, values) in enumerate(zip(panel.row_labels, panel.values.tolist(), strict=True)):
         if panel.has_numbers:

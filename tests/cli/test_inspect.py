@@ -58,8 +58,8 @@ def test_positions_are_a_picture(ptenmt, tmp_path: Path) -> None:
     picture = str(tmp_path / "positions.svg")
     small = ("inspect", "positions", "--positions", "7", "--dimensions")
     assert ptenmt(*small, "10", "--output", picture).stderr == f"drawn: {picture}\n"
-    assert "error: Positional encoding is a picture\n" in ptenmt(*small, "10", code=1).stderr
-    assert "cannot draw 9 dimensions" in ptenmt(*small, "9", code=1).stderr
+    assert "missing option '--output'" in ptenmt(*small, "10", code=2).stderr
+    assert "cannot draw 9 dimensions" in ptenmt(*small, "9", "--output", picture, code=1).stderr
 
 
 @pytest.mark.usefixtures("beside")

@@ -9,7 +9,6 @@ from rich.console import Console
 from ptenmt.cli import tables
 from ptenmt.cli.console import Screen, amount, duration
 from ptenmt.cli.tables import heat_map_table, plot_table, print_table, show
-from ptenmt.errors import OutputError
 from ptenmt.inspection.figures import HeatMap, Line, LinePlot, Table
 
 TABLE = Table(
@@ -102,8 +101,6 @@ def test_a_heat_map_is_a_table_of_the_highest_values_of_each_row() -> None:
     assert table.rows == [("x", "b 0.50*  c 0.25  a 0.12  f 0.09"), ("y", "e 1.00  c 0.00*")]
     mask = labelled(["a", "b"], ["a", "b"], [[0, 1], [0, 0]], has_numbers=True)
     assert heat_map_table(mask).rows == [("a", "0 1"), ("b", "0 0")]
-    with pytest.raises(OutputError, match="map is a picture"):
-        heat_map_table(HeatMap(title="map", values=np.ones((200, 128))))
 
 
 def test_a_curve_is_a_table_of_its_course() -> None:
