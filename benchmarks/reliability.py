@@ -23,7 +23,7 @@ from ptenmt.data.augmentation import capitalized
 from ptenmt.data.kept_parts import find_kept_parts
 from ptenmt.data.readers import SentencePair
 from ptenmt.evaluation import EvaluationFiles, LoadOptions
-from ptenmt.evaluation.errors import max_repeats
+from ptenmt.evaluation.error_analysis import max_repeats
 from ptenmt.evaluation.evaluation import read_test_set
 from ptenmt.evaluation.systems import System
 from ptenmt.runs import find_run

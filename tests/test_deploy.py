@@ -15,7 +15,7 @@ import typer
 import yaml
 
 from ptenmt.cli.app import app
-from ptenmt.server import app as server
+from ptenmt.server import application as server
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -40,7 +40,7 @@ WITH_OTHERS = {"urllib3": "requests", "markdown_it": "rich"}
 """Modules that are imported and come with the dependencies of a dependency."""
 LOADED = """
 import sys
-import ptenmt.cli.serve, ptenmt.cli.translate, ptenmt.server.app, ptenmt.server.process
+import ptenmt.cli.serve, ptenmt.cli.translate, ptenmt.server.application, ptenmt.server.process
 import ptenmt.translation.ctranslate2_engine, ptenmt.server.queue
 print(*(module.__file__ for name, module in sys.modules.items() if name.split(".")[0] == "ptenmt"), sep="\\n")
 """

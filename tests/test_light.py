@@ -87,7 +87,7 @@ sys.modules |= dict.fromkeys(["tensorflow", "tensorflow_text", "tensorflow_datas
 from ptenmt.cli.app import app
 for words in WORDS:
     app(words, standalone_mode=False)
-import ptenmt.cli.serve, ptenmt.server.app, ptenmt.server.process
+import ptenmt.cli.serve, ptenmt.server.application, ptenmt.server.process
 """
 
 
@@ -126,7 +126,7 @@ def test_a_run_that_was_only_trained_is_used_without_tensorflow(tmp_path: Path) 
 
 def test_a_server_starts_without_training() -> None:
     program = (
-        "import sys, ptenmt.cli.serve, ptenmt.server.app, ptenmt.server.process\n"
+        "import sys, ptenmt.cli.serve, ptenmt.server.application, ptenmt.server.process\n"
         f"print(sorted(set({HEAVY}) & sys.modules.keys()))"
     )
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -29,7 +29,7 @@ from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.tables import print_tables
 from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.evaluation.report import check_report_file, write_report
-from ptenmt.evaluation.tables import evaluation_tables
+from ptenmt.evaluation.score_tables import evaluation_tables
 from ptenmt.runs import find_run
 from ptenmt.translation.translator import uses_keras
 

@@ -29,7 +29,7 @@ from ptenmt.documents.inline import (
     is_prose,
     limited,
 )
-from ptenmt.documents.text import Parsed
+from ptenmt.documents.plain_text import Parsed
 from ptenmt.errors import DocumentError
 from ptenmt.translation.markup import Fragment
 

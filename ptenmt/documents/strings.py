@@ -10,7 +10,7 @@ import yaml
 
 from ptenmt.data.kept_parts import without_kept_parts
 from ptenmt.documents.inline import StringText, check_text, html_tag, tagged
-from ptenmt.documents.text import TextFile
+from ptenmt.documents.plain_text import TextFile
 from ptenmt.errors import DocumentError
 
 MAX_DEPTH = 200

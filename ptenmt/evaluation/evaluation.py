@@ -10,7 +10,7 @@ from ptenmt.data.corpus import HeldOutSplit, load_split
 from ptenmt.data.store import fingerprint
 from ptenmt.errors import ConfigError, OnProgress, RunError
 from ptenmt.evaluation.comet import Comet
-from ptenmt.evaluation.errors import ErrorAnalysis, EvaluatedSentence, analyse_errors
+from ptenmt.evaluation.error_analysis import ErrorAnalysis, EvaluatedSentence, analyse_errors
 from ptenmt.evaluation.robustness import NoiseScores, score_robustness
 from ptenmt.evaluation.systems import LoadOptions, SearchFacts, System, teacher_forced
 from ptenmt.evaluation.test_sets import PLAIN_TEXT, EvaluationFiles, Hypotheses, TestSet

@@ -10,7 +10,7 @@ from ptenmt.atomic_files import check_writable, write_text
 from ptenmt.config.loading import flat_options, show_value
 from ptenmt.errors import OutputError
 from ptenmt.evaluation.evaluation import Evaluation
-from ptenmt.evaluation.tables import evaluation_tables
+from ptenmt.evaluation.score_tables import evaluation_tables
 from ptenmt.inspection.figures import Table
 from ptenmt.runs import Run, versions
 

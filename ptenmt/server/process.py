@@ -16,7 +16,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ptenmt.errors import ConfigError, ServerError
-from ptenmt.server.app import make_app
+from ptenmt.server.application import make_app
 from ptenmt.server.service import Service
 from ptenmt.signals import handle_server_signals
 

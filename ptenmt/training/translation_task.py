@@ -64,8 +64,6 @@ class TranslationValidator:
         self._sentences = config.batch.sentences
         self._pairs = pairs
         self._encoded = encoded
-        detokenize, language = TextPreparation(config.data).detokenize, config.data.languages[1]
-        self._references = [detokenize(target, language) for _, target in pairs]
         self._held_out = HeldOutLoss(model, self._workers)
         self._model = model
         self._tokenizers = tokenizers
@@ -73,6 +71,12 @@ class TranslationValidator:
         self._config = replace(config, decoding=greedy)
         is_expressible = not why_not_ctranslate2(config.model)
         self._keras = None if is_expressible else Translator.from_model(model, tokenizers, self._config)
+
+    @cached_property
+    def _references(self) -> list[str]:
+        data = self._config.data
+        detokenize, language = TextPreparation(data).detokenize, data.languages[1]
+        return [detokenize(target, language) for _, target in self._pairs]
 
     def validate(self) -> Iterator[ValidationStep | Scores]:
         """Score the current weights; yields the progress in batches and pairs, and ``Scores`` at the end."""

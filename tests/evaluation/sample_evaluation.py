@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from ptenmt.evaluation import Evaluation, Score
-from ptenmt.evaluation.errors import (
+from ptenmt.evaluation.error_analysis import (
     Band,
     DegenerateOutputs,
     ErrorAnalysis,

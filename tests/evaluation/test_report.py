@@ -7,7 +7,7 @@ from copy_task import TrainedRun
 from sample_evaluation import HARD, evaluation
 
 from ptenmt.errors import OutputError
-from ptenmt.evaluation.errors import ErrorAnalysis
+from ptenmt.evaluation.error_analysis import ErrorAnalysis
 from ptenmt.evaluation.report import check_report_file, report_page
 
 VOID = {"meta", "link", "br", "img"}

@@ -13,7 +13,7 @@ import pytest
 import requests
 
 from ptenmt.config import Config, DataConfig, ModelConfig, TokenizerConfig
-from ptenmt.server.app import make_app
+from ptenmt.server.application import make_app
 from ptenmt.server.limits import Keys, Limits
 from ptenmt.server.models import Direction, Model, Models
 from ptenmt.server.process import address_of, bound_socket, make_server

@@ -7,7 +7,7 @@ import pytest
 import requests
 
 from ptenmt.errors import ConfigError
-from ptenmt.server.app import make_app
+from ptenmt.server.application import make_app
 
 
 def test_health_and_readiness(served) -> None:

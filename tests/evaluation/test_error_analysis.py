@@ -1,6 +1,6 @@
 import pytest
 
-from ptenmt.evaluation.errors import (
+from ptenmt.evaluation.error_analysis import (
     NUM_EXAMPLES,
     EvaluatedSentence,
     analyse_errors,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ptenmt.evaluation.errors import Band, EvaluatedSentence
+from ptenmt.evaluation.error_analysis import Band, EvaluatedSentence
 from ptenmt.evaluation.evaluation import Evaluation
 from ptenmt.evaluation.robustness import NoiseScores
 from ptenmt.inspection.figures import Table
