@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ptenmt.config import Config
-from ptenmt.errors import OnDownload, RunError
+from ptenmt.errors import OnDownload
 from ptenmt.model.ctranslate2_model import why_not_ctranslate2
 from ptenmt.processes import load_tensorflow
 from ptenmt.runs import Run, run_path, set_aside
@@ -99,13 +99,8 @@ def train(
             if stop.received is None or (stop.on_signal and not isinstance(error, KeyboardInterrupt)):
                 raise
             is_stopped, is_saved = True, False
-        parts = directory.path / "run.json", directory.path / "config.yaml", directory.tokenizer_folder
-        missing = [part.name for part in parts if not part.exists()]
-        if is_chief and is_saved and missing:  # nothing could use the rest
-            raise RunError(
-                f"{directory.path} was removed or changed during the training: {', '.join(missing)} missing",
-                "train it again with --fresh",
-            )
+        if is_chief and is_saved:
+            directory.config()  # an error if somebody has removed the run meanwhile
     result = TrainingResult(
         run=directory.path,
         history=History(directory.path).validations(),

@@ -181,7 +181,7 @@ def test_a_run_that_somebody_removed_is_not_done(
 
     monkeypatch.setattr(TrainingView, "show", show_and_remove)
     error = ptenmt("train", "--config", "tiny.yaml", "--set", "training.epochs=11", code=1).stderr
-    assert "error: checkpoints/tiny was removed or changed during the training: run.json missing" in error
+    assert "error: checkpoints/tiny/run.json is missing" in error
     assert "done" not in error
 
 
