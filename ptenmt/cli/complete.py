@@ -8,6 +8,7 @@ from ptenmt.cli.console import Screen, shown_perplexity, standard_output
 from ptenmt.cli.options import DecodingOverrides, RunName, WhichWeights, as_text, chosen_decoding
 from ptenmt.cli.tables import print_table
 from ptenmt.config import DecodingConfig
+from ptenmt.errors import ConfigError
 from ptenmt.inspection.figures import Table
 from ptenmt.runs import find_run
 from ptenmt.runs.history import NOTHING
@@ -41,6 +42,8 @@ def complete(
         top_k: Show the K most probable next words.
         words: Generate N words.
     """
+    if overrides and words is None:
+        raise ConfigError("--set says how to sample words", "give their number: --words N")
     how = chosen_decoding(DecodingConfig(beam_size=1), overrides)
     chosen = find_run(run, "next-word")
     completer = Completer.load(chosen, screen.warn, checkpoint)

@@ -42,7 +42,7 @@ def download(
         screen.say(f"tokenizer: {tokenizer.path}")
     corpora = fetch_corpora(settings.data)
     for facts in corpora:
-        screen.say(f"corpus {facts['name']}: licence: {facts['licence']}")
+        screen.say(f"corpus {facts['name']}, licence: {facts['licence']}")
 
 
 def data(

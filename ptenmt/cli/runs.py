@@ -1,6 +1,6 @@
 """``ptenmt info``, ``compare``, ``average``, ``import`` and ``export``: what becomes of trained runs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -51,26 +51,37 @@ def info(screen: Screen, run: RunToDescribe = None) -> dict[str, Any]:
     if not runs:
         hint = "train one: ptenmt train --config demo.yaml; the bundled model: ptenmt info --run starter"
         raise RunError(f"no run in {RUNS_FOLDER.absolute()}", hint)
+    table, shown = _all_runs(runs, screen.warn)
+    print_table(table)
+    return {"runs": list(map(run_document, shown))}
+
+
+def _all_runs(runs: Sequence[Run], warn: Callable[[str], None]) -> tuple[Table, list[Run]]:
+    """A table of the runs that can be read, and these runs."""
+    from ptenmt.evaluation.comparison import summarize
+
     rows, tasks, shown = [], set(), []
-    for each in runs:
+    for run in runs:
         try:
-            trained, summary = each.record(_SHOWN_FACTS).trained, summarize(each)
+            trained, summary = run.record(_SHOWN_FACTS).trained, summarize(run)
         except RunError as error:
-            screen.warn(error.message)
+            warn(error.message)
             continue
-        shown.append(each)
-        is_default = each.has_weights and summary.task not in tasks
-        tasks |= {summary.task} if is_default else set()
-        best = f"BLEU {metric_value('bleu', summary.validation.get('bleu'))}"
+        shown.append(run)
+        is_default = run.has_weights and summary.task not in tasks
+        if is_default:
+            tasks.add(summary.task)
+        best = metric_value("bleu", summary.validation.get("bleu"))
         if summary.task == "next-word":
             best = f"perplexity {shown_perplexity(summary.validation.get('loss'))}"
-        best = best if each.has_weights else "no weights"
+        elif best != NOTHING:
+            best = f"BLEU {best}"
+        name = f"{run.name} *" if is_default else run.name
         figures = f"{summary.parameters:,}", _count(summary.pairs), _epochs(summary)
-        rows.append((f"{each.name} *" if is_default else each.name, *figures, best, _time(trained)))
+        rows.append((name, *figures, best if run.has_weights else "no weights", _time(trained)))
     header = ("run", "parameters", "pairs", "epochs", "best score", "last started")
     title = f"{RUNS_FOLDER}, newest first; *: default without --run"
-    print_table(Table(title=title, header=header, rows=rows, numbers={1, 2, 3}))
-    return {"runs": list(map(run_document, shown))}
+    return Table(title=title, header=header, rows=rows, numbers={1, 2, 3}), shown
 
 
 def run_document(run: Run) -> dict[str, Any]:

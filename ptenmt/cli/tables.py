@@ -45,15 +45,17 @@ def _table(panel: Panel) -> Table:
 
 
 def heat_map_table(panel: HeatMap) -> Table:
-    """Of each row all numbers if the map shows them, else the columns with the highest values.
+    """All numbers if the map shows them, else of each row the columns with the highest values.
 
     An asterisk stands for a mark.
     """
-    rows = []
+    rows: list[tuple[str, ...]] = []
+    if panel.has_numbers:
+        for label, numbers in zip(panel.row_labels, panel.values.tolist(), strict=True):
+            rows.append((label, *(f"{value:.0f}" for value in numbers)))
+        header = panel.row_name, *panel.column_labels
+        return Table(title=panel.title, header=header, rows=rows, numbers=range(1, len(header)))
     for number, (label, values) in enumerate(zip(panel.row_labels, panel.values.tolist(), strict=True)):
-        if panel.has_numbers:
-            rows.append((label, " ".join(f"{value:.0f}" for value in values)))
-            continue
         highest = sorted(range(len(values)), key=values.__getitem__, reverse=True)[:_SHOWN_COLUMNS]
         cells = [
             f"{panel.column_labels[column]} {values[column]:.2f}{'*' if marked else ''}"

@@ -119,13 +119,14 @@ class TrainingView:
     def _step_done(self, event: events.StepDone, started: events.TrainingStarted) -> None:
         epoch, step, num_steps = event.epoch, event.step_in_epoch, started.steps_per_epoch.of(event.epoch - 1)
         left = [] if event.seconds_left is None else [f"{duration(event.seconds_left)} left"]
-        loss, speed = f"loss {event.loss:.4f}", f"{event.tokens_per_second:,.0f} tokens/s"
+        figures = [*left, f"loss {event.loss:.4f}", f"accuracy {event.accuracy:.4f}"]
+        speed = f"{event.tokens_per_second:,.0f} tokens/s"
         done = started.steps_per_epoch.before(epoch - 1) + step
-        self._show_bar(f"epoch {epoch}", done, started.total_steps, "  ".join([*left, loss, speed]))
+        self._show_bar(f"epoch {epoch}", done, started.total_steps, "  ".join([*figures, speed]))
         reached = step * _PLAIN_REPORTS_PER_EPOCH // num_steps
         if not self._screen.is_live and reached != self._plain_reports and step < num_steps:
-            figures = loss, f"accuracy {event.accuracy:.4f}", f"rate {event.learning_rate:.2e}", speed
-            self._screen.say("  ".join([f"epoch {epoch}", f"step {step}/{num_steps}", *left, *figures]))
+            rate = f"rate {event.learning_rate:.2e}"
+            self._screen.say("  ".join([f"epoch {epoch}", f"step {step}/{num_steps}", *figures, rate, speed]))
         self._plain_reports = reached % _PLAIN_REPORTS_PER_EPOCH
 
     def _validated(self, event: events.Validated, started: events.TrainingStarted) -> None:

@@ -763,21 +763,17 @@ class Config:
     def _check_next_word(self) -> None:
         kind, metric, model = self.tokenizer.kind, self.validation.metric, self.model
         window = self.data.window
-        for is_right, problem in (
-            (
-                not self.data.train,
-                "data.train names pairs, which task=next-word does not read: use data.path",
-            ),
-            (kind == "words", f"task=next-word needs tokenizer.kind=words, not {kind}"),
-            (metric == "loss", f"task=next-word needs validation.metric=loss, not {metric}"),
-            (
-                model.tied_embeddings != "target",
-                "model.tied_embeddings=target does not go with task=next-word: use all",
-            ),
-            (model.decoder_layers is None, "model.decoder_layers does not go with task=next-word"),
-            (
-                window <= model.max_positions,
-                f"data.window={window} must be at most model.max_positions={model.max_positions}",
-            ),
-        ):
-            require(is_right, problem)
+        require(
+            not self.data.train, "data.train names pairs, which task=next-word does not read: use data.path"
+        )
+        require(kind == "words", f"task=next-word needs tokenizer.kind=words, not {kind}")
+        require(metric == "loss", f"task=next-word needs validation.metric=loss, not {metric}")
+        require(
+            model.tied_embeddings != "target",
+            "model.tied_embeddings=target does not go with task=next-word: use all",
+        )
+        require(model.decoder_layers is None, "model.decoder_layers does not go with task=next-word")
+        require(
+            window <= model.max_positions,
+            f"data.window={window} must be at most model.max_positions={model.max_positions}",
+        )

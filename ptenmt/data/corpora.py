@@ -53,7 +53,8 @@ class PublicCorpus:
             )
         wanted = (data.source_language, data.target_language)
         first, second = sorted((match[3], match[4]) if match[3] else wanted)
-        of_pair, of_config = ([_without_region(code) for code in pair] for pair in ((first, second), wanted))
+        of_pair = [_without_region(first), _without_region(second)]
+        of_config = [_without_region(code) for code in wanted]
         if sorted(of_pair) != sorted(of_config):
             raise DataError(f"corpus {name} is not of the config's languages, {'-'.join(wanted)}")
         return cls(name, match[1], match[2], (first, second), of_pair[0] != of_config[0])
@@ -110,7 +111,7 @@ class PublicCorpus:
                     pair = one.strip(), other.strip()
                     if all(pair) and "\ufffd" not in one + other:
                         yield pair[::-1] if self.is_swapped else pair
-        except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
+        except (EOFError, zlib.error, zipfile.BadZipFile) as error:
             self.archive.unlink(missing_ok=True)
             raise DownloadError(
                 f"{self.url} is damaged: {error}; the download was deleted",

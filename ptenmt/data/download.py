@@ -51,6 +51,8 @@ def fetch(
     option for another address, if there is one. ``on_progress`` is called with the state after every chunk.
     Raises DownloadError if the file cannot be reached or verified, OutputError if it cannot be written.
     """
+    if _is_complete(destination, sha256):
+        return destination
     hint = f"make room or fix the permissions of {destination.parent}, or choose another folder"
     lock = exclusive(destination.with_name(f"{destination.name}.lock"))
     with output_errors(f"write {destination}", hint), lock:
@@ -196,6 +198,8 @@ def published_tokenizer(url: str, path: str | None, on_progress: OnDownload | No
         return given
     cache = platformdirs.user_cache_path("ptenmt")
     folder = cache / PurePosixPath(urlsplit(url).path).name.removesuffix(".zip")
+    if tokenizer := _tokenizer_below(folder):
+        return tokenizer
     hint = "unpack the tokenizer by hand and set tokenizer.path to its folder"
     with output_errors(f"write {cache}", hint), exclusive(folder.with_name(f"{folder.name}.lock")):
         if tokenizer := _tokenizer_below(folder):

@@ -167,7 +167,8 @@ def yaml_values(source: str) -> Iterator[tuple[str, int, int, StringText]]:
         elif place in ("item", "value") and _is_yaml_string(event):
             begin = event.start_mark.index
             written = source[begin : event.end_mark.index].rstrip()
-            end, written = begin + len(written), re.sub(r"^(?:[&!]\S*\s+)*", "", written)  # anchor, tag
+            end = begin + len(written)
+            written = re.sub(r"^(?:[&!]\S*\s+)*", "", written)  # without anchor and tag
             yield key, end - len(written), end, _string(event.value, partial(_yaml_scalar, event.style))
         elif place == "key" and isinstance(event, yaml.ScalarEvent):
             key = event.value

@@ -92,8 +92,8 @@ def package_files(trained: TrainedModel, quantization: Quantization) -> dict[str
     (name,) = (name for name in trained.weights if name.endswith("final/bias"))
     bias = trained.weights[name].copy()
     bias[suppressed_ids(trained.config.tokenizer)] = _NEVER
-    spm = tokenizer.model  # of another program with its own text preparation
-    if not isinstance(tokenizer, ImportedTokenizer):
+    spm = tokenizer.model
+    if not isinstance(tokenizer, ImportedTokenizer):  # which has its own text preparation
         spm = with_preparation(spm, trained.config.data)
     model = convert(
         replace(trained.config.model, max_positions=longest),

@@ -94,7 +94,8 @@ def export_model(
     trained = TrainedModel.load(run, checkpoint=checkpoint, task="translation", on_warning=on_warning)
     _check_model(trained, format)
     path = Path(output).expanduser() if output is not None else _default_path(trained, format, checkpoint)
-    is_replaced = output is None and not trained.run.is_bundled
+    is_earlier_export = path.is_file() or (path / "export.json").is_file()
+    is_replaced = output is None and not trained.run.is_bundled and is_earlier_export
     if path.exists() and not is_replaced:
         raise OutputError(f"{path} exists", "choose another path with --output, or delete it")
     check_writable(path)
@@ -118,11 +119,11 @@ def _default_path(trained: TrainedModel, form: Format, checkpoint: Choice) -> Pa
 def _write(path: Path, trained: TrainedModel, form: Format, quantization: Quantization) -> int:
     """Write an export, whole or not at all; returns its size in bytes."""
     files, card = _files(trained, form, quantization, path.name)
-    if form == "web":
-        content = web_page.web_page(trained, card)
-    elif form == "argos":
-        content = argos.package(trained.config, with_card(files, card))
     if form in _FILE_NAMES:
+        if form == "web":
+            content = web_page.web_page(trained, card)
+        else:
+            content = argos.package(trained.config, with_card(files, card))
         make_folder(path.parent)
         write_bytes(path, content)
         return len(content)

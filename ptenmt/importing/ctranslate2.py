@@ -35,8 +35,8 @@ _DTYPES = ("<f4", "<i1", "<i2", "<i4", "<f2")
 _MAX_POSITIONS = 1024
 """Enough for any sentence; other programs store 5,000."""
 _ACTIVATIONS = {0: "relu", 2: "swish", 3: "gelu"}
-_UNKNOWN_PARTS = (
-    *("layernorm_embedding", "relative", "rotary", "alibi", "project_in", "norm_residual", "weight_zero"),
+_UNKNOWN_PARTS = tuple(
+    "layernorm_embedding relative rotary alibi project_in norm_residual weight_zero".split()  # noqa: SIM905
 )
 _POSITIONS = "encoder/position_encodings/encodings"
 

@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ptenmt.atomic_files import write_bytes
+from ptenmt.errors import PtenmtError
 from ptenmt.inspection.figures import HeatMap, LinePlot, Panel, Table, figure_format
 
 MAX_LABELS = 64
@@ -24,9 +25,11 @@ _COLOURMAPS = {"blues": "Blues", "reds": "Reds", "greys": "Greys", "diverging": 
 _MAX_WIDTH = 20.0  # inches, as are the following
 _MAX_CELL = 0.3
 _MIN_CELL = 0.1375
-_PLOT_SIZE, _MAP_SIZE = (6.0, 3.6), (9.0, 6.0)
+_PLOT_SIZE = (6.0, 3.6)
+_MAP_SIZE = (9.0, 6.0)
 _MARGIN = 0.9  # beside cells and labels
-_LETTER, _LINE = 0.085, 0.2  # of text
+_LETTER = 0.085  # of text, its width
+_LINE = 0.2
 _COLOUR_BAR = 0.25
 _DPI = 150
 _MAX_TEXT, _MIN_TEXT = 9.0, 4.5  # points
@@ -60,6 +63,8 @@ def draw(panels: Sequence[Panel], *, title: str = "", columns: int = 1) -> Figur
         for panel in panels
         if not isinstance(panel, Table)
     ]
+    if not shown:
+        raise PtenmtError("there is nothing to draw: tables are text")
     if not title and len(shown) == 1:  # above the colour bar, too
         title, shown = shown[0].title, [replace(shown[0], title="")]
     widest = max(_panel_size(panel, _MIN_CELL)[0] for panel in shown)

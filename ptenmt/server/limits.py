@@ -36,7 +36,7 @@ _Amount = Annotated[float, Field(gt=0, le=10**12)]
 class Limits(BaseModel):
     """Limits of one request, of all in progress, and of each client; see ``parse``."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
     characters: _Count = 5_000
     """Characters of a request's texts together."""
     sentences: _Count = 256
@@ -67,7 +67,10 @@ class Limits(BaseModel):
     @classmethod
     def parse(cls, given: Iterable[str]) -> "Limits":
         """The limits given as ``NAME=NUMBER``, the others by default; raises ConfigError."""
-        numbers = dict(text.partition("=")[::2] for text in given)
+        numbers = {}
+        for text in given:
+            name, _, number = text.partition("=")
+            numbers[name] = number
         for name in numbers.keys() - cls.model_fields.keys():
             raise ConfigError(
                 f"--limit {name}: there is no limit {name!r}{did_you_mean(name, cls.model_fields)}",
@@ -163,16 +166,9 @@ class Keys:
             return
         create = f"create a key: ptenmt serve --keys {self._file} --add-key NAME"
         try:
-            lines = self._file.read_text(encoding="utf-8").splitlines()
-        except (OSError, ValueError) as error:
-            raise ConfigError(f"cannot read {self._file}: {error}", create) from error
-        owners = {}
-        for number, line in enumerate(map(str.strip, lines), 1):
-            if entry := _LINE.fullmatch(line):
-                owners[entry[2]] = entry[1]
-            elif line:
-                message = f"{self._file}, line {number}: not a name and a SHA-256"
-                raise ConfigError(message, f"remove the line, and {create}")
+            owners = _owners(self._file)
+        except OSError as error:
+            raise ConfigError(f"cannot read {self._file}: {error.strerror}", create) from error
         if not owners:
             raise ConfigError(f"{self._file} has no key", create)
         self._owners = owners
@@ -197,18 +193,37 @@ class Keys:
         return client
 
 
+def _owners(file: Path) -> dict[str, str]:
+    """The names of a key file by the hashes of their keys; ConfigError if a line is something else."""
+    owners = {}
+    for number, line in enumerate(
+        map(str.strip, file.read_text(encoding="utf-8", errors="replace").splitlines()), 1
+    ):
+        if entry := _LINE.fullmatch(line):
+            owners[entry[2]] = entry[1]
+        elif line:
+            raise ConfigError(
+                f"{file}, line {number}: not a name and a SHA-256",
+                "remove what else is there; numbers of requests and characters are --limit NAME=NUMBER",
+            )
+    return owners
+
+
 def add_key(file: Path, name: str) -> str:
     """Create a key, which cannot be recovered later, and add its hash to a key file, old or new.
 
-    Keys with the same name share its quotas. Raises ConfigError for an invalid name; OutputError of the file.
+    Raises ConfigError for an invalid name or one that has a key, or another file; OutputError of the file.
     """
     if not _NAME.fullmatch(name):
         raise ConfigError(
             f"{name!r} cannot be the name of a key", "use up to 100 letters, digits and . _ @ -"
         )
+    owners = _owners(file) if file.exists() else {}
+    if name in owners.values():
+        raise ConfigError(f"{name} has a key already", f"choose another name, or remove its line from {file}")
     key = secrets.token_urlsafe(32)
-    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-    write_text(file, "".join(f"{line}\n" for line in [*lines, f"{name} {_hash(key)}"]))
+    owners[_hash(key)] = name
+    write_text(file, "".join(f"{owner} {hashed}\n" for hashed, owner in owners.items()))
     return key
 
 

@@ -80,6 +80,8 @@ class SentenceQueue:
     ) -> None:
         self._max_waiting, self._on_batch = max_waiting, on_batch
         self._waiting: list[_QueuedSentence] = []
+        self._admitted: set[QueuedRequest] = set()
+        """Requests that have not queued anything yet; each takes the room of a sentence."""
         self._changed = threading.Condition()
         self._num_idle = 0
         self._is_closed = False
@@ -96,6 +98,11 @@ class SentenceQueue:
         """Number of queued sentences."""
         return len(self._waiting)
 
+    def admit(self, request: "QueuedRequest") -> None:
+        """Reserve room for a sentence of a request until it adds some or is dropped; refuses as ``add``."""
+        self._check_room(request, 1)
+        self._admitted.add(request)
+
     def add(self, sentences: Sequence[_QueuedSentence]) -> None:
         """Queue sentences of one request, in any number if no other request waits.
 
@@ -105,18 +112,20 @@ class SentenceQueue:
         """
         request = sentences[0].request
         with self._changed:
+            self._admitted.discard(request)
             if self._is_closed or request.is_dropped:
                 raise CancelledError
             if not request.is_document:
-                self.check_room(request, len(sentences))
+                self._check_room(request, len(sentences))
             if all(waiting.request is not request for waiting in self._waiting):
                 request.spent = max(request.spent, self._time)
             self._waiting += sentences
             self._changed.notify_all()
 
-    def check_room(self, request: "QueuedRequest", num: int = 1) -> None:
+    def _check_room(self, request: "QueuedRequest", num: int) -> None:
         """Refuse sentences, for as long as the first that waits has waited; takes no lock."""
-        taken = [each.request for each in self._waiting if not each.request.is_document]
+        waiting = [each.request for each in self._waiting if not each.request.is_document]
+        taken = [*waiting, *self._admitted]
         if all(other is request for other in taken):
             return
         num_own = sum(other.client == request.client for other in taken)
@@ -129,6 +138,7 @@ class SentenceQueue:
         """Cancel the sentences of a request that wait."""
         with self._changed:
             request.is_dropped = True
+            self._admitted.discard(request)
             for sentence in self._waiting:
                 if sentence.request is request:
                     sentence.hypotheses.cancel()
@@ -208,8 +218,11 @@ class SentenceQueue:
         try:
             found = _translate(batch)
         except Exception as error:  # whatever it is, no request may wait forever
-            for sentence in batch:
-                sentence.hypotheses.set_exception(error)
+            if len(batch) == 1:
+                batch[0].hypotheses.set_exception(error)
+            else:  # one sentence may have caused it
+                for sentence in batch:
+                    self._answer([sentence])
             return
         self._on_batch(batch[0].engine.label, [started - sentence.added for sentence in batch])
         for sentence, hypotheses in zip(batch, found, strict=True):

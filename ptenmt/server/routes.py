@@ -275,6 +275,7 @@ class Downloads:
 
     def add(self, name: str, content: bytes) -> str:
         """Keep a document, of whatever size; returns its token."""
+        self._forget_expired()
         room = MAX_DOWNLOAD_BYTES - len(content)
         while self._kept and sum(len(kept) for *_, kept in self._kept.values()) > room:
             del self._kept[next(iter(self._kept))]
@@ -284,5 +285,10 @@ class Downloads:
 
     def find(self, token: str) -> tuple[str, bytes] | None:
         """The name and content of a token's document; None if it is unknown or expired."""
-        until, name, content = self._kept.get(token, (0.0, "", b""))
-        return (name, content) if time.monotonic() < until else None
+        self._forget_expired()
+        kept = self._kept.get(token)
+        return kept and kept[1:]
+
+    def _forget_expired(self) -> None:
+        now = time.monotonic()
+        self._kept = {token: kept for token, kept in self._kept.items() if now < kept[0]}

@@ -105,7 +105,7 @@ class Service:
         try:
             if not is_document:
                 # Here, since under overload the event loop competes with all threads.
-                self._queue.check_room(queued)
+                self._queue.admit(queued)
             return await anyio.to_thread.run_sync(
                 queued.run, work, abandon_on_cancel=True, limiter=self._limiter
             )

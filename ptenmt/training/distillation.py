@@ -174,8 +174,10 @@ def write_distilled(
         write_buffers(folder / f"train-{number}.tsv.gz", sources, distilled, show)
         first += size
     for split, held_out in (("validation", corpus.validation), ("test", corpus.test)):
-        with written_whole(folder / f"{split}.tsv.gz") as stream:
-            stream.writelines(line(*pair) for pair in held_out)
+        file = folder / f"{split}.tsv.gz"
+        if not file.exists():  # the cache of prepared pairs knows files by their times
+            with written_whole(file) as stream:
+                stream.writelines(line(*pair) for pair in held_out)
 
 
 def distilled_data(data: DataConfig, folder: Path, sizes: Sequence[int]) -> DataConfig:

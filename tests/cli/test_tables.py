@@ -100,7 +100,8 @@ def test_a_heat_map_is_a_table_of_the_highest_values_of_each_row() -> None:
     assert (table.title, table.header) == ("map", ("", "source"))
     assert table.rows == [("x", "b 0.50*  c 0.25  a 0.12  f 0.09"), ("y", "e 1.00  c 0.00*")]
     mask = labelled(["a", "b"], ["a", "b"], [[0, 1], [0, 0]], has_numbers=True)
-    assert heat_map_table(mask).rows == [("a", "0 1"), ("b", "0 0")]
+    table = heat_map_table(mask)
+    assert (table.header, table.rows) == (("", "a", "b"), [("a", "0", "1"), ("b", "0", "0")])
 
 
 def test_a_curve_is_a_table_of_its_course() -> None:

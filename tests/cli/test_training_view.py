@@ -193,7 +193,10 @@ def test_the_bar_follows_steps_and_validation() -> None:
     with view(console) as showing:
         for event, shown_now in (
             (STARTED, ("compiling the first step…", " 0/16200")),
-            (step(405), ("epoch 1 ", " 405/16200 1 h 01 min left  loss 7.1234  12,346 tokens/s")),
+            (
+                step(405),
+                ("epoch 1 ", " 405/16200 1 h 01 min left  loss 7.1234  accuracy 0.0512  12,346 tokens/s"),
+            ),
             (ValidationStep(done=600, total=1_212), ("validation ", " 600/1212")),
         ):
             showing.show(event)

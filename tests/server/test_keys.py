@@ -31,7 +31,7 @@ def test_only_hashes_are_stored(tmp_path: Path) -> None:
         ("", "has no key"),
         ("alice secret\n", "line 1: not a name"),
         (f"alice {'0' * 64} 60\n", "line 1: not a name and a SHA-256"),
-        (b"\xff", "cannot read"),
+        (b"\xff", "line 1: not a name and a SHA-256"),
     ],
 )
 def test_a_bad_file_is_an_error(tmp_path: Path, content: str | bytes | None, message: str) -> None:
@@ -40,6 +40,10 @@ def test_a_bad_file_is_an_error(tmp_path: Path, content: str | bytes | None, mes
         file.write_bytes(content.encode() if isinstance(content, str) else content)
     with pytest.raises(ConfigError, match=message):
         Keys(file)
+    if content:
+        with pytest.raises(ConfigError, match=message):
+            add_key(file, "carol")
+        assert file.read_bytes() == (content.encode() if isinstance(content, str) else content)
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a\n", "ä/ö"])

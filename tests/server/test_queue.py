@@ -196,7 +196,7 @@ def test_a_document_takes_no_room_of_others_and_needs_none() -> None:
         waits.append(requests.submit((4, 1), (5, 1), (6, 1)))
         waits.append(requests.submit_of(document, *((word, 1) for word in range(7, 11))))
         with pytest.raises(Refusal, match="3 sentences are waiting"):
-            requests.queue.check_room(QueuedRequest(requests.queue))
+            requests.queue.admit(QueuedRequest(requests.queue))
         requests.engine.gate.set()
         assert [word for wait in waits for word in words(wait)] == list(range(11))
 
@@ -252,3 +252,40 @@ def test_long_sentences_come_in_small_batches() -> None:
         for wait in waits:
             wait()
     assert [batch for batch, _ in requests.engine.batches[1:]] == [[4, 5], [0, 1], [6, 7], [2, 3]]
+
+
+def test_admitted_requests_count_until_their_sentences_wait() -> None:
+    with running(max_waiting=2) as requests:
+        requests.occupy()
+        first, second, third = (QueuedRequest(requests.queue) for _ in range(3))
+        requests.queue.admit(first)
+        requests.queue.admit(second)
+        with pytest.raises(Refusal, match="2 sentences are waiting"):
+            requests.queue.admit(third)
+        requests.queue.drop(second)
+        requests.queue.admit(third)
+        requests.submit_of(first, (1, 1))
+        with pytest.raises(Refusal):
+            requests.queue.admit(QueuedRequest(requests.queue))
+        requests.queue.drop(third)
+        requests.queue.admit(QueuedRequest(requests.queue))
+
+
+def test_only_the_request_whose_sentence_fails_gets_the_error() -> None:
+    failing = 13
+    with running() as requests:
+        submit = requests.engine.submit
+
+        def submit_all_but_one(request: SearchRequest) -> PendingHypotheses:
+            if any(ids[1] == failing for ids in request.sources):
+                raise RuntimeError("not this one")
+            return submit(request)
+
+        requests.engine.submit = submit_all_but_one  # type: ignore[method-assign]
+        first = requests.occupy()
+        waits = [requests.submit((word, 2)) for word in (12, failing, 14)]
+        requests.engine.gate.set()
+        assert words(first) == [1000]
+        assert [words(waits[0]), words(waits[2])] == [[12], [14]]
+        with pytest.raises(RuntimeError, match="not this one"):
+            waits[1]()
