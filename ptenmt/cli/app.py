@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from ptenmt._version import __version__
 from ptenmt.cli.console import discard_standard_output, print_error, write_document
@@ -36,6 +36,18 @@ COMMANDS = {name: (module, panel) for panel, modules in PANELS.items() for name,
 _INTERRUPTED = 128 + signal.SIGINT
 
 
+class _Command(TyperCommand):
+    """Refuses an option of a single value that is given twice, of which the last one would count."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _, _, given = self.make_parser(ctx).parse_args(list(args))
+        for option in given:
+            is_single = isinstance(option, TyperOption) and not (option.multiple or option.is_flag)
+            if is_single and given.count(option) > 1:
+                raise PtenmtError(f"{option.opts[0]} is given {given.count(option)} times", "give it once")
+        return super().parse_args(ctx, args)
+
+
 class _Group(TyperGroup):
     """Imports a command when it is used, and reports errors that a user can fix in a line or two."""
 
@@ -51,7 +63,7 @@ class _Group(TyperGroup):
         function = getattr(import_module(f"ptenmt.cli.{module}"), name)
         if not isinstance(function, typer.Typer):
             alone = typer.Typer(add_completion=False, **MARKUP)
-            alone.command(cmd_name)(command(function))
+            alone.command(cmd_name, cls=_Command)(command(function))
             function = alone
         found: Any = typer.main.get_command(function)
         found.rich_help_panel = panel

@@ -189,7 +189,7 @@ Resume = Annotated[
     bool,
     typer.Option(
         "--resume",
-        help="Resume an interrupted run; progress is saved every 2,048 lines, fewer if long, or a document.",
+        help="Resume an interrupted run; progress is saved every 2,048 lines, fewer if long.",
     ),
 ]
 BeamSize = Annotated[

@@ -1,5 +1,6 @@
 """Display of training events: a bar on a terminal, plain lines elsewhere."""
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -15,7 +16,7 @@ from ptenmt.cli.console import (
     steps_of_epochs,
 )
 from ptenmt.config import Config
-from ptenmt.runs.history import metric_name, metric_value
+from ptenmt.runs.history import NOTHING, metric_name, metric_value
 from ptenmt.training import events
 
 _PLAIN_REPORTS_PER_EPOCH = 4
@@ -138,8 +139,8 @@ class TrainingView:
         parts = [
             f"epochs {done}  step {step:,}",
             quality,
-            f"loss {event.train_loss:.3f}|{scores.loss:.3f}",
-            f"accuracy {event.train_accuracy:.3f}|{scores.accuracy:.3f}",
+            f"loss {_figure(event.train_loss)}|{scores.loss:.3f}",
+            f"accuracy {_figure(event.train_accuracy)}|{scores.accuracy:.3f}",
         ]
         if event.is_best:
             parts.append("best so far")
@@ -166,3 +167,8 @@ class TrainingView:
 def _place(epoch: int, step: int) -> str:
     """A position in training, by complete epochs and steps of the next."""
     return f"step {step:,} of epoch {epoch + 1}" if step else f"epoch {epoch}"
+
+
+def _figure(value: float) -> str:
+    """A mean over the steps so far, of which there may be none."""
+    return NOTHING if math.isnan(value) else f"{value:.3f}"

@@ -159,7 +159,7 @@ def _readable(name: str) -> Iterator[None]:
         if isinstance(error, IsADirectoryError):
             hint = "give a file, not a folder"
         elif isinstance(error, FileNotFoundError):
-            hint = "relative paths start at the folder in which ptenmt is run"
+            hint = "relative paths start at the folder in which ptenmt is run, or at that of the config"
         raise DataError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}", hint) from error
 
 

@@ -66,7 +66,7 @@ def analyse_errors(
     ranked = sorted(sentences, key=lambda sentence: (sentence.score, -len(sentence.hypothesis), sentence.row))
     return ErrorAnalysis(
         by_length=_by_length(sentences, scorer, hypotheses),
-        worst=ranked[:NUM_EXAMPLES],
+        worst=[each for each in ranked[:NUM_EXAMPLES] if each.score < 100],
         degenerate_outputs=[
             DegenerateOutputs(name=name, definition=definition, count=sum(map(applies, sentences)))
             for name, (definition, applies) in _DEGENERATE.items()

@@ -51,7 +51,9 @@ def check_hugging_face(trained: TrainedModel) -> None:
     }
     if wrong := [reason for reason, holds in reasons.items() if holds]:
         raise ExportError(
-            f"no class of transformers has {wrong[0]}", "export with --format weights, for any framework"
+            f"no class of transformers has {wrong[0]}",
+            "export with --format weights, for any framework, or train with --set tokenizer.shared=true "
+            "--set model.tied_embeddings=all",
         )
 
 

@@ -30,9 +30,8 @@ def check_web(trained: TrainedModel) -> None:
     config, kind = trained.config, trained.tokenizers.source.kind
     reason = why_not_ctranslate2(config.model)  # weights are in its layout
     if kind != "sentencepiece" or config.tokenizer.algorithm != "unigram":
-        reason = (
-            f"a web page has no tokenizer.kind={kind} with tokenizer.algorithm={config.tokenizer.algorithm}"
-        )
+        algorithm = f", tokenizer.algorithm={config.tokenizer.algorithm}" if kind == "sentencepiece" else ""
+        reason = f"a web page has no tokenizer.kind={kind}{algorithm}"
     elif missing := lacking(config):
         reason = f"a web page has no {missing}"
     if reason:

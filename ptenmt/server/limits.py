@@ -69,7 +69,9 @@ class Limits(BaseModel):
         """The limits given as ``NAME=NUMBER``, the others by default; raises ConfigError."""
         numbers = {}
         for text in given:
-            name, _, number = text.partition("=")
+            name, sign, number = text.partition("=")
+            if not sign:
+                raise ConfigError(f"--limit {text} has no number", f"write --limit {text}=NUMBER")
             numbers[name] = number
         for name in numbers.keys() - cls.model_fields.keys():
             raise ConfigError(

@@ -175,9 +175,11 @@ def is_resumable(run: Run, config: Config, fresh: bool) -> bool:
         return False
     if fresh:
         return False
-    if run.record().averaged_from is not None:
+    record = run.record()
+    if record.averaged_from is not None or (record.imported_from is not None and not record.initialized_from):
+        kind = "an imported model" if record.averaged_from is None else "an average of checkpoints"
         raise RunError(
-            f"{run.path} is an average of checkpoints, which cannot be resumed",
+            f"{run.path} is {kind}, which cannot be resumed",
             f"start another run with its weights: --init-from {run.path} --run NAME",
         )
     if run.checkpoints() and (differences := fixed_differences(config, run.config())):
