@@ -49,4 +49,4 @@ def test_a_download_names_licences(ptenmt, empty: Path, monkeypatch: pytest.Monk
     config = "data: {train: [{corpus: A/v1}]}\ntokenizer: {kind: words}\n"
     (empty / "a.yaml").write_text(config, encoding="utf-8")
     answer = ptenmt("download", "--config", "a.yaml")
-    assert answer.stderr == "corpus A/v1: licence: CC0\n"
+    assert answer.stderr == "corpus A/v1, licence: CC0\n"

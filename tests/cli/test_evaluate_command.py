@@ -67,7 +67,7 @@ def test_the_details_and_the_texts(ptenmt, tmp_path: Path) -> None:
     assert re.search(r"(?m)^0–9 +6 +\d+\.\d +\d+\.\d$", table)
     worst = table.partition("\nworst sentences\n")[2].splitlines()
     assert worst[0].split() == ["sentence", "chrF2++", "source", "reference", "translation"]
-    assert len(worst) == 1 + 6
+    assert all(float(line.split()[1]) < 100 for line in worst[1:])
     names = {"source", "detokenized.hypotheses", "detokenized.reference"}
     texts = {file.stem: file.read_text() for file in (tmp_path / "texts").glob("*.txt")}
     assert texts.keys() == names
