@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.core import TyperCommand, TyperGroup
 
 from ptenmt._version import __version__
 from ptenmt.cli.console import discard_standard_output, print_error, write_document
@@ -33,18 +33,18 @@ PANELS = {
 ``import``, which is a keyword, has an underscore after it there.
 """
 COMMANDS = {name: (module, panel) for panel, modules in PANELS.items() for name, module in modules.items()}
+_READ_ONCE = ("--input", "--source", "--hypotheses")
 _INTERRUPTED = 128 + signal.SIGINT
 
 
 class _Command(TyperCommand):
-    """Refuses an option of a single value that is given twice, of which the last one would count."""
+    """Refuses a file to read that is given twice: of other options the last one counts."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         _, _, given = self.make_parser(ctx).parse_args(list(args))
         for option in given:
-            is_single = isinstance(option, TyperOption) and not (option.multiple or option.is_flag)
-            if is_single and given.count(option) > 1:
-                raise PtenmtError(f"{option.opts[0]} is given {given.count(option)} times", "give it once")
+            if option.opts[0] in _READ_ONCE and given.count(option) > 1:
+                raise PtenmtError(f"{option.opts[0]} is given {given.count(option)} times", "give one file")
         return super().parse_args(ctx, args)
 
 
