@@ -109,7 +109,7 @@ def train(
         is_chief=is_chief,
     )
     if config.task == "translation" and is_chief and is_saved:
-        is_finished = result.stopped_by is None  # nobody who sends a signal waits for counting tokens
+        is_finished = result.stopped_by is None  # after a signal, the user waits for the end
         prepare_for_translating(
             config, directory, lambda message: on_event(Warned(message=message)), counts_tokens=is_finished
         )
