@@ -12,6 +12,7 @@ import argparse
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import NamedTuple
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -85,10 +86,8 @@ def translate(translator: Translator, pairs: Sequence[SentencePair]) -> EngineRe
     for beam_size in BEAMS:
         # Second tries that avoid loops are for CTranslate2 only.
         options = replace(translator.config.decoding, beam_size=beam_size, safeguards=False)
-        done: dict[int, Translation] = {}
-        for some in translator.translate_prepared([source for source, _ in pairs], options):
-            done |= some
-        translations = [done[row] for row in range(len(pairs))]
+        sources = [source for source, _ in pairs]
+        translations = list(chain(*translator.translate_buffers(sources, options, is_prepared=True)))
         result.translations[beam_size] = translations
         hypotheses = test_set.hypotheses_from_translations(translations)
         result.bleu[beam_size] = {

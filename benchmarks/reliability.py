@@ -94,7 +94,8 @@ class _Cases:
 
     def __init__(self, translator: Translator, pairs: Sequence[SentencePair]) -> None:
         self._translator, self._random = translator, Random(0)
-        segmented = translator.encoder.segment([source for source, _ in pairs], translator.config.decoding)
+        decoding, encoder = translator.config.decoding, translator.encoder
+        segmented = encoder.encode(encoder.split([source for source, _ in pairs], decoding), decoding)
         used = [
             pair
             for pair, text in zip(pairs, segmented, strict=True)

@@ -110,17 +110,17 @@ class System:
         sources, prepared = test_set.sources, test_set.prepared
         assert sources is not None
         assert prepared is not None
-        translations: dict[int, Translation] = {}
-        if test_set.is_corpus and self._is_prepared_as(test_set):
-            for batch in self.translator.translate_prepared(prepared, with_scores=False):
-                translations |= batch
-                on_progress("translating", len(translations), len(sources))
-        else:
-            buffers = self.translator.translate_buffers(sources, buffer_size=_BUFFER_SIZE, with_scores=False)
-            for buffer in buffers:
-                translations |= dict(enumerate(buffer, start=len(translations)))
-                on_progress("translating", len(translations), len(sources))
-        return [translations[row] for row in range(len(sources))]
+        is_prepared = test_set.is_corpus and self._is_prepared_as(test_set)
+        translations: list[Translation] = []
+        for buffer in self.translator.translate_buffers(
+            prepared if is_prepared else sources,
+            buffer_size=_BUFFER_SIZE,
+            is_prepared=is_prepared,
+            with_scores=False,
+        ):
+            translations += buffer
+            on_progress("translating", len(translations), len(sources))
+        return translations
 
     def _is_prepared_as(self, test_set: TestSet) -> bool:
         """Whether the run's own corpus is prepared as this test set is."""

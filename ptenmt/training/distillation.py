@@ -159,9 +159,8 @@ def write_distilled(
         return tsv_line(target, source) if data.reverse else tsv_line(source, target)
 
     def distilled(sources: list[str]) -> str:
-        found = {row: each for part in translator.translate_prepared(sources) for row, each in part.items()}
-        pairs = ((source, found[row]) for row, source in enumerate(sources))
-        return "".join(line(source, each.raw) for source, each in pairs if each.is_complete and each.raw)
+        found = chain(*translator.translate_buffers(sources, is_prepared=True))
+        return "".join(line(each.source, each.raw) for each in found if each.is_complete and each.raw)
 
     make_folder(folder)
     first = 0

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import ClassVar
 
@@ -38,7 +39,7 @@ from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 
 NUM_SHOWN_PAIRS = 3
 NUM_SAMPLES = 2
-PAIRS_PER_ROUND = 256
+PAIRS_PER_ROUND = 512
 """Sentences per worker between two gathers."""
 _Texts = tuple[str, str]
 """A translation, and the same with the spacing of the training corpus; workers send them to each other."""
@@ -86,14 +87,13 @@ class TranslationValidator:
         for done in held_out.add(batches):
             yield ValidationStep(done=done, total=total)
         translator = self._translator()
-        translations: dict[int, _Texts] = {}
+        translations: list[_Texts] = []
         for translated in self._translated(translator):
-            translations |= translated
+            translations += translated
             yield ValidationStep(done=done + len(translations), total=total)
-        ordered = [translations[row] for row in range(len(self._pairs))]
         scorer = Scorer("detokenized", [self._references], ("BLEU", "chrF"))
-        scores = scorer.values([text for text, _ in ordered])
-        shown = zip(self._pairs, ordered[:NUM_SAMPLES], strict=False)
+        scores = scorer.values([text for text, _ in translations])
+        shown = zip(self._pairs, translations[:NUM_SAMPLES], strict=False)
         samples = [
             Sample(source=source, reference=reference, translation=raw)
             for (source, reference), (_, raw) in shown
@@ -118,30 +118,18 @@ class TranslationValidator:
         )
         return Translator(engine, self._tokenizers, self._config)
 
-    def _translated(self, translator: Translator) -> Iterator[dict[int, _Texts]]:
-        """Yield translations by row; every worker joins each gather."""
-        sources = [source for source, _ in self._pairs]
-        if self._workers.count == 1:
-            yield from _translations(translator, sources, range(len(sources)))
-            return
-        size = PAIRS_PER_ROUND * self._workers.count
-        for first in range(0, len(sources), size):
-            rows = range(first, min(first + size, len(sources)))[self._workers.index :: self._workers.count]
-            own: dict[int, _Texts] = {}
-            for translated in _translations(translator, [sources[row] for row in rows], rows):
-                own |= translated
-            of_workers = self._workers.gather([(row, *texts) for row, texts in own.items()])
-            yield {row: (text, raw) for of_worker in of_workers for row, text, raw in of_worker}
-
-
-def _translations(
-    translator: Translator, sources: Sequence[str], rows: Sequence[int]
-) -> Iterator[dict[int, _Texts]]:
-    """Translate the sources of these rows; yields translations by row as they are done."""
-    for translated in translator.translate_prepared(sources, with_scores=False):
-        yield {
-            rows[number]: (translation.text, translation.raw) for number, translation in translated.items()
-        }
+    def _translated(self, translator: Translator) -> Iterator[list[_Texts]]:
+        """Yield the translations of some pairs at a time, in order; every worker joins each gather."""
+        sources, count = [source for source, _ in self._pairs], self._workers.count
+        for first in range(0, len(sources), PAIRS_PER_ROUND * count):
+            of_round = sources[first : first + PAIRS_PER_ROUND * count]
+            own = chain(
+                *translator.translate_buffers(
+                    of_round[self._workers.index :: count], is_prepared=True, with_scores=False
+                )
+            )
+            of_workers = self._workers.gather([(translated.text, translated.raw) for translated in own])
+            yield [of_workers[row % count][row // count] for row in range(len(of_round))]
 
 
 class TranslationTask(Task):

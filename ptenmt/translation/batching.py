@@ -1,14 +1,13 @@
 """Reads texts into buffers, batches their sentences by length, and keeps an engine busy with the batches."""
 
 import time
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ptenmt.config import DecodingConfig
 from ptenmt.config.schema import ModelConfig
 from ptenmt.translation.engine import Engine, Hypothesis, PendingHypotheses, SearchRequest
-from ptenmt.translation.postprocessing import Translation
 from ptenmt.translation.sentence import SegmentedText, Sentence
 
 MAX_BUFFER_CHARACTERS = 100_000
@@ -19,43 +18,33 @@ PAUSE = 0.1
 
 @dataclass(eq=False)
 class Buffer:
-    """Consecutive texts of a stream."""
+    """Consecutive texts of a stream, on their way; the last of a stream is empty."""
 
     texts: list[str]
-    segmented: list[SegmentedText]
     error: Exception | None = None
-    """The error that ended the stream after these texts, if any."""
+    """The error that ended the stream, if any."""
     ends_in_pause: bool = False
     """Whether the stream had no more texts at that moment."""
-    num_waiting: Counter[int] = field(default_factory=Counter)
-    """How many sentences of each text wait for their hypotheses."""
+    segmented: list[SegmentedText] = field(default_factory=list)
+    """The texts in encoded sentences."""
+    num_waiting: int = 0
+    """How many sentences wait for their hypotheses."""
     searched: dict[tuple[int, int], "SearchedSentence"] = field(default_factory=dict)
     """The sentences that have them, by the index of the text and of the sentence in it."""
-    translations: dict[int, Translation] = field(default_factory=dict)
-    """Those that are complete, by the index of the text."""
-
-    @property
-    def is_done(self) -> bool:
-        """Whether all texts are translated."""
-        return len(self.translations) == len(self.texts)
 
 
-def read_buffers(
-    texts: Iterable[str],
-    size: int,
-    segment: Callable[[Sequence[str]], list[SegmentedText]],
-) -> Iterator[Buffer]:
+def read_buffers(texts: Iterable[str], size: int) -> Iterator[Buffer]:
     """Read a stream into buffers of ``size`` texts, fewer if they are long or if the stream pauses.
 
-    A stream that may pause has a method ``has_more``, as ``data.readers.Lines`` does. The last buffer holds
-    an error.
+    A stream that may pause has a method ``has_more``, as ``data.readers.Lines`` does. The last buffer is
+    empty, and holds the error if reading the stream failed.
     """
     stream = iter(texts)
     has_more: Callable[[float], bool] | None = getattr(stream, "has_more", None)
-    is_open = True
-    while is_open:
+    end: Buffer | None = None
+    while end is None:
         read: list[str] = []
-        num_characters, error, ends_in_pause, first = 0, None, False, 0.0
+        num_characters, ends_in_pause, first = 0, False, 0.0
         try:
             while len(read) < size and num_characters < MAX_BUFFER_CHARACTERS and not ends_in_pause:
                 text = next(stream)
@@ -67,11 +56,12 @@ def read_buffers(
                 if has_more is not None:
                     ends_in_pause = not has_more(max(0.0, first + PAUSE - time.monotonic()))
         except StopIteration:
-            is_open = False
-        except Exception as failure:  # it is raised once the texts before it are translated
-            is_open, error = False, failure
-        if read or error is not None:
-            yield Buffer(read, segment(read), error, ends_in_pause)
+            end = Buffer([])
+        except Exception as error:  # it is raised once the texts before it are translated
+            end = Buffer([], error)
+        if read:
+            yield Buffer(read, ends_in_pause=ends_in_pause)
+    yield end
 
 
 def shard(texts: Iterable[str], number: int, count: int, size: int) -> tuple[int, int]:
@@ -81,10 +71,11 @@ def shard(texts: Iterable[str], number: int, count: int, size: int) -> tuple[int
     translations of all parts, joined, are those of the whole.
     """
     starts = [0]
-    for buffer in read_buffers(texts, size, lambda _texts: []):
+    for buffer in read_buffers(texts, size):
         if buffer.error is not None:
             raise buffer.error
-        starts.append(starts[-1] + len(buffer.texts))
+        if buffer.texts:
+            starts.append(starts[-1] + len(buffer.texts))
     num_buffers = len(starts) - 1
     return starts[num_buffers * (number - 1) // count], starts[num_buffers * number // count]
 
@@ -99,12 +90,11 @@ def max_length(
 
 @dataclass(frozen=True, eq=False)
 class SearchedSentence:
-    """A sentence and its hypotheses, or how it is searched for them."""
+    """A sentence, how it is searched for, and its hypotheses."""
 
-    row: int
-    """The index of its text in the buffer."""
-    number: int
-    """Its index in its text."""
+    buffer: Buffer
+    place: tuple[int, int]
+    """The index of its text in the buffer, and its index in its text."""
     sentence: Sentence
     options: DecodingConfig
     max_length: int
@@ -116,66 +106,68 @@ class SearchedSentence:
 
 
 class BatchQueue:
-    """Translates buffers in batches; submits batches to an engine before earlier ones are finished.
+    """Searches in batches; submits batches to an engine before earlier ones are finished.
 
     Args:
-        engine_for: The engine for the texts of a buffer.
         options: How to search.
         model: Whose positions limit the length of a translation.
         with_attention: Whether hypotheses need their attention.
         with_scores: Whether they need their scores.
-        review: Accepts the hypotheses of sentences; those that it returns without any are searched once more.
-        on_progress: Called with the number of UTF-8 bytes of sentences that are done, after each batch.
     """
 
     def __init__(
-        self,
-        engine_for: Callable[[Sequence[str]], Engine],
-        options: DecodingConfig,
-        model: ModelConfig,
-        review: Callable[[Sequence[SearchedSentence]], list[SearchedSentence]],
-        *,
-        with_attention: bool = False,
-        with_scores: bool = True,
-        on_progress: Callable[[int], None] = lambda _num_bytes: None,
+        self, options: DecodingConfig, model: ModelConfig, *, with_attention: bool, with_scores: bool
     ) -> None:
-        self._engine_for, self._options, self._model = engine_for, options, model
+        self._options, self._model = options, model
         self._with_attention, self._with_scores = with_attention, with_scores
-        self._review, self._on_progress = review, on_progress
         self._pending: deque[tuple[Buffer, list[SearchedSentence], PendingHypotheses]] = deque()
         self._again: dict[Buffer, list[SearchedSentence]] = defaultdict(list)
 
-    def translate(self, buffers: Iterable[Buffer]) -> Iterator[tuple[Buffer, list[int]]]:
-        """Search for the translations of buffers.
+    def search(self, buffer: Buffer, engine: Engine) -> Iterator[list[SearchedSentence]]:
+        """Search for the sentences of a buffer; the last batches may be finished by the next call.
 
         Yields:
-            A buffer and the rows of the texts whose last sentences have their hypotheses now.
+            Finished batches, of this buffer and of those before, for ``accept``; an empty one at last.
         """
-        for buffer in buffers:
-            self._engine = self._engine_for(buffer.texts)
-            waiting = [
-                SearchedSentence(row, number, sentence, self._options, self._longest(sentence))
-                for row, text in enumerate(buffer.segmented)
-                for number, sentence in enumerate(text.sentences)
-                if not sentence.is_blank
-            ]
-            buffer.num_waiting = Counter(sentence.row for sentence in waiting)
-            yield buffer, [row for row in range(len(buffer.texts)) if not buffer.num_waiting[row]]
-            for _ in self._submit(buffer, waiting):
-                yield from self._finished()
-            # Finish a single-text buffer before reading the next; do not let blank buffers queue up. The next
-            # buffer's seed would also affect threads that have not begun to sample.
-            must_finish = len(buffer.texts) == 1 or buffer.ends_in_pause or not waiting
-            if must_finish or self._options.is_sampled:
-                yield from self._finished(wait_for_all=True)
-        yield from self._finished(wait_for_all=True)
+        waiting = [
+            SearchedSentence(buffer, (row, number), sentence, self._options, self._longest(sentence))
+            for row, text in enumerate(buffer.segmented)
+            for number, sentence in enumerate(text.sentences)
+            if not sentence.is_blank
+        ]
+        buffer.num_waiting = len(waiting)
+        for _ in self._submit(buffer, waiting, engine):
+            yield from self._finished(engine, engine.max_pending_batches)
+        # Finish a single-text buffer before reading the next; do not let blank buffers queue up. The next
+        # buffer's seed would also affect threads that have not begun to sample.
+        must_finish = len(buffer.texts) == 1 or buffer.ends_in_pause or not waiting
+        if must_finish or self._options.is_sampled:
+            yield from self._finished(engine, 0)
+        yield []
+
+    def accept(self, batch: Iterable[SearchedSentence]) -> list[SearchedSentence]:
+        """Give sentences to their buffers; those that have no hypotheses any more are searched once more.
+
+        Returns the others.
+        """
+        done = []
+        for searched in batch:
+            if searched.hypotheses:
+                searched.buffer.searched[searched.place] = searched
+                searched.buffer.num_waiting -= 1
+                done.append(searched)
+            else:
+                self._again[searched.buffer].append(searched)
+        return done
 
     def _longest(self, sentence: Sentence) -> int:
         num_tokens, num_prefix = len(sentence.ids), len(sentence.target_prefix)
         return max_length(self._options, self._model, num_tokens, num_prefix)
 
-    def _submit(self, buffer: Buffer, sentences: Iterable[SearchedSentence]) -> Iterator[None]:
-        """Start to translate sentences of a buffer in batches; yields after each batch.
+    def _submit(
+        self, buffer: Buffer, sentences: Iterable[SearchedSentence], engine: Engine
+    ) -> Iterator[None]:
+        """Start to search for sentences of a buffer in batches; yields after each batch.
 
         A batch has sentences of similar length, the longest first: a short last batch leaves the engine's
         threads idle least. It has at most as many sentences and source tokens, with padding, as the engine
@@ -187,37 +179,23 @@ class BatchQueue:
         for (options, longest), similar in alike.items():
             while similar:
                 num_tokens = len(similar[0].sentence.ids)
-                size = max(1, min(self._engine.batch_sentences, self._engine.batch_tokens // num_tokens))
+                size = max(1, min(engine.batch_sentences, engine.batch_tokens // num_tokens))
                 batch, similar = similar[:size], similar[size:]
-                pending = self._engine.submit(self._request(batch, options, longest))
+                pending = engine.submit(self._request(batch, options, longest))
                 self._pending.append((buffer, batch, pending))
                 yield
 
-    def _finished(self, *, wait_for_all: bool = False) -> Iterator[tuple[Buffer, list[int]]]:
-        """Wait until no more batches are pending than the engine needs to stay busy, or none.
-
-        Yields each batch's buffer and the indices of the texts that it completes.
-        """
-        while len(self._pending) > (0 if wait_for_all else self._engine.max_pending_batches):
+    def _finished(self, engine: Engine, most_pending: int) -> Iterator[list[SearchedSentence]]:
+        """Wait until no more batches are pending than that; yields those that are finished."""
+        while len(self._pending) > most_pending:
             buffer, batch, wait = self._pending.popleft()
             found = zip(batch, wait(), strict=True)
-            reviewed = self._review([replace(searched, hypotheses=own) for searched, own in found])
-            done = [searched for searched in reviewed if searched.hypotheses]
-            for searched in done:
-                buffer.searched[searched.row, searched.number] = searched
-                buffer.num_waiting[searched.row] -= 1
-            self._on_progress(sum(len(searched.sentence.original.encode()) for searched in done))
-            self._again[buffer] += [searched for searched in reviewed if not searched.hypotheses]
-            self._submit_again(buffer)
-            rows = dict.fromkeys(searched.row for searched in done)
-            yield buffer, [row for row in rows if not buffer.num_waiting[row]]
-
-    def _submit_again(self, buffer: Buffer) -> None:
-        """Search once more, when the sentences fill a batch or nothing else of their buffer is pending."""
-        nothing_pending = all(pending is not buffer for pending, *_ in self._pending)
-        if nothing_pending or len(self._again[buffer]) >= self._engine.batch_sentences:
-            for _ in self._submit(buffer, self._again.pop(buffer)):
-                pass
+            yield [replace(searched, hypotheses=own) for searched, own in found]
+            # Once more, when the sentences fill a batch or nothing else of their buffer is pending.
+            nothing_pending = all(pending is not buffer for pending, *_ in self._pending)
+            if nothing_pending or len(self._again[buffer]) >= engine.batch_sentences:
+                for _ in self._submit(buffer, self._again.pop(buffer, ()), engine):
+                    pass
 
     def _request(
         self, batch: Sequence[SearchedSentence], options: DecodingConfig, longest: int

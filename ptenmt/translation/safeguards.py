@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from ptenmt.config import Config, DecodingConfig
+from ptenmt.config import Config
 from ptenmt.data.augmentation import capitalized
 from ptenmt.data.kept_parts import PLACEHOLDERS, find_kept_parts, mask, unmask, without_kept_parts
 from ptenmt.data.languages import foreign_languages
@@ -24,6 +24,7 @@ from ptenmt.data.text import TextPreparation, lowers_typed
 from ptenmt.tokenizers import END, UNK, TokenizerPair
 from ptenmt.tokenizers.base import script_of
 from ptenmt.tokenizers.words import WordTokenizer, word_pattern
+from ptenmt.translation.batching import SearchedSentence
 from ptenmt.translation.engine import Hypothesis
 from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.placement import Span
@@ -173,27 +174,33 @@ class Safeguards:
                 detected[row] = replace(segmented[row], detected=language)
         return detected
 
-    def once_more(
-        self, sentence: Sentence, best: Hypothesis, options: DecodingConfig
-    ) -> tuple[DecodingConfig, int] | None:
-        """How to search once more for the translation of a sentence, if its best hypothesis has a fault.
+    def review(self, searched: SearchedSentence) -> SearchedSentence:
+        """A searched sentence; without hypotheses, if the best has a fault: it is searched once more.
 
-        Returns the options of the search, and the most tokens of the translation.
+        After that, the first hypotheses stay if they have fewer faults.
         """
-        loops, is_truncated, _ = self.faults(sentence, best, options)
+        first, faults = searched.first_try, self._faults(searched, searched.hypotheses[0])
+        if first:
+            is_worse = self._faults(searched, first[0]) < faults
+            return replace(searched, hypotheses=first) if is_worse else searched
+        loops, is_truncated, _ = faults
         if not (loops or is_truncated):
-            return None
-        # Without repeated bigrams there is no loop, but in long sentences some are usual.
+            return searched
+        sentence = searched.sentence
         length = int(_LENGTH_RATIO * len(sentence.ids)) + _EXTRA_TOKENS + len(sentence.target_prefix)
-        return (
-            replace(options, no_repeat_ngram=2 if loops else 3),
-            _LENGTH_STEP * math.ceil(length / _LENGTH_STEP),
+        return replace(
+            searched,
+            # Without repeated bigrams there is no loop, but in long sentences some are usual.
+            options=replace(searched.options, no_repeat_ngram=2 if loops else 3),
+            max_length=min(_LENGTH_STEP * math.ceil(length / _LENGTH_STEP), searched.max_length),
+            hypotheses=(),
+            first_try=searched.hypotheses,
         )
 
-    def faults(self, sentence: Sentence, best: Hypothesis, options: DecodingConfig) -> tuple[bool, bool, int]:
+    def _faults(self, searched: SearchedSentence, best: Hypothesis) -> tuple[bool, bool, int]:
         """Whether a hypothesis loops, whether it was truncated, and its length: the less the better."""
-        is_truncated = best.ids[-1] != END and options.max_length is None
-        return self._loops(sentence, best), is_truncated, len(best.ids)
+        is_truncated = best.ids[-1] != END and searched.options.max_length is None
+        return self._loops(searched.sentence, best), is_truncated, len(best.ids)
 
     def _loops(self, sentence: Sentence, hypothesis: Hypothesis) -> bool:
         may_loop = len(set(pairwise(hypothesis.ids))) < len(hypothesis.ids) - 1

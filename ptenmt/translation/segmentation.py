@@ -41,6 +41,10 @@ _MAX_CHARACTERS_PER_TOKEN = 8
 """More than any language needs; a longer text is split before it is tokenized."""
 
 
+SplitText = tuple[list[tuple[str, str]], str]
+"""The sentences of a text, each with the white space before it; and that after the last."""
+
+
 class TextEncoder:
     """Encodes user input the way the training corpus was encoded."""
 
@@ -94,43 +98,11 @@ class TextEncoder:
             )
         return ids
 
-    def segment(
-        self,
-        texts: Sequence[str],
-        options: DecodingConfig,
-        glossary: Glossary | None = None,
-        *,
-        target_prefix: Sequence[int] = (),
-        max_sentences: int | None = None,
-    ) -> list[SegmentedText]:
-        """Split texts into encoded sentences.
-
-        Args:
-            texts: The texts.
-            options: Whether to split them, and whether safeguards read them.
-            glossary: Terms whose translations are given.
-            target_prefix: What the translation of the first sentence of each text starts with.
-            max_sentences: The most sentences that the texts may have together.
-
-        Raises:
-            ConfigError: They have more.
-        """
-        split = [self._sentences(text, options) for text in texts]
-        segmented = self._segmented(split, glossary, options.safeguards, target_prefix)
-        num_sentences = sum(not sentence.is_blank for text in segmented for sentence in text.sentences)
-        if max_sentences is not None and num_sentences > max_sentences:
-            raise ConfigError(
-                f"the text has {num_sentences:,} sentences; {max_sentences:,} are allowed",
-                "send fewer at a time",
-            )
-        return self.safeguards.detect(texts, segmented) if options.safeguards else segmented
-
-    def prepared(
-        self, texts: Sequence[str], options: DecodingConfig, glossary: Glossary | None = None
-    ) -> list[SegmentedText]:
-        """Encode lines of a prepared corpus: only what is too long for the model is split."""
-        split = [_with_edges([text]) for text in texts]
-        return self._segmented(split, glossary, options.safeguards, is_prepared=True)
+    def split(
+        self, texts: Sequence[str], options: DecodingConfig, *, is_prepared: bool = False
+    ) -> list[SplitText]:
+        """Split texts into sentences, at least one; prepared ones are sentences already."""
+        return [_with_edges([text]) if is_prepared else self._sentences(text, options) for text in texts]
 
     def single_sentence(self, text: str) -> SegmentedText:
         """A text that is a sentence, as the model reads it without safeguards.
@@ -138,7 +110,8 @@ class TextEncoder:
         Raises:
             ConfigError: It is several lines, or too long for the model.
         """
-        (segmented,) = self._segmented([_with_edges(text.splitlines(keepends=True))], None, False)
+        lines = _with_edges(text.splitlines(keepends=True))
+        (segmented,) = self.encode([lines], DecodingConfig(safeguards=False))
         if (count := len(segmented.sentences)) > 1:
             raise ConfigError(
                 "alternatives and alignments need a single sentence, but there are "
@@ -147,47 +120,53 @@ class TextEncoder:
             )
         return segmented
 
-    def _segmented(
+    def encode(
         self,
-        split: Sequence[tuple[list[tuple[str, str]], str]],
-        glossary: Glossary | None,
-        is_guarded: bool,
-        target_prefix: Sequence[int] = (),
+        texts: Sequence[SplitText],
+        options: DecodingConfig,
+        glossary: Glossary | None = None,
         *,
+        target_prefix: Sequence[int] = (),
         is_prepared: bool = False,
     ) -> list[SegmentedText]:
-        """Texts in encoded sentences; ``split`` as ``_sentences`` returns them."""
-        texts = [
+        """Find the kept parts and terms of sentences, and encode them; those that are too long are split.
+
+        Args:
+            texts: Of ``split``.
+            options: Whether safeguards read the sentences.
+            glossary: Terms whose translations are given.
+            target_prefix: What the translation of the first sentence of each text starts with.
+            is_prepared: Whether sentences are read as they are.
+        """
+        typed = [
             [
                 Sentence(original=original, before=before, target_prefix=() if number else target_prefix)
                 for number, (before, original) in enumerate(sentences)
             ]
-            for sentences, _ in split
+            for sentences, _ in texts
         ]
 
         def encoded(sentences: Sequence[Sentence]) -> list[Sentence | None]:
             read = [
-                self._read(sentence, glossary, is_guarded, is_prepared=is_prepared)
+                self._read(sentence, glossary, options.safeguards, is_prepared=is_prepared)
                 if self._is_short(sentence.original)
                 else None
                 for sentence in sentences
             ]
             return self._encoded(read)
 
-        whole = iter(encoded(list(chain(*texts))))
+        def fitting(sentence: Sentence, read: Sentence | None) -> list[Sentence]:
+            """The sentence as it is read, or its parts."""
+            if read is not None:
+                return [read]
+            halves = _halves(sentence)
+            return list(chain(*map(fitting, halves, encoded(halves))))
+
+        whole = iter(encoded(list(chain(*typed))))
         segmented = []
-        for sentences, (_, after) in zip(texts, split, strict=True):
-            fitting: list[Sentence] = []
-            for sentence in sentences:
-                waiting: list[tuple[Sentence, Sentence | None]] = [(sentence, next(whole))]
-                while waiting:
-                    typed, done = waiting.pop(0)
-                    if done is not None:
-                        fitting.append(done)
-                    else:
-                        halves = _halves(typed)
-                        waiting = [*zip(halves, encoded(halves), strict=True), *waiting]
-            segmented.append(SegmentedText(fitting, after, is_split=len(fitting) > len(sentences)))
+        for sentences, (_, after) in zip(typed, texts, strict=True):
+            parts = list(chain(*(fitting(sentence, next(whole)) for sentence in sentences)))
+            segmented.append(SegmentedText(parts, after, is_split=len(parts) > len(sentences)))
         return segmented
 
     def _read(
@@ -231,8 +210,7 @@ class TextEncoder:
         """Whether a sentence has no more characters than the model may read."""
         return len(without_kept_parts(text)) <= _MAX_CHARACTERS_PER_TOKEN * self._max_tokens
 
-    def _sentences(self, text: str, options: DecodingConfig) -> tuple[list[tuple[str, str]], str]:
-        """The sentences, at least one, each with the white space before it; and that after the last."""
+    def _sentences(self, text: str, options: DecodingConfig) -> SplitText:
         lines = _lines(text)
         if not options.split_sentences:
             return _with_edges(lines)
@@ -259,6 +237,13 @@ class TextEncoder:
                     start = end
 
 
+def check_number(texts: Sequence[SegmentedText], most: int | None) -> None:
+    """Raise ConfigError if texts have too many sentences."""
+    count = sum(not sentence.is_blank for text in texts for sentence in text.sentences)
+    if most is not None and count > most:
+        raise ConfigError(f"the text has {count:,} sentences; {most:,} are allowed", "send fewer at a time")
+
+
 def _lines(text: str) -> list[str]:
     """The lines of a text; those of a code fence are one."""
     lines = text.splitlines(keepends=True)
@@ -271,8 +256,8 @@ def _lines(text: str) -> list[str]:
     return joined + lines[num_done:]
 
 
-def _with_edges(parts: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
-    """Parts of a text without the white space around them, at least one; see ``TextEncoder._sentences``."""
+def _with_edges(parts: Sequence[str]) -> SplitText:
+    """Parts of a text without the white space around them, at least one."""
     cores: list[tuple[str, str]] = []
     before = ""
     for part in parts:

@@ -2,16 +2,16 @@
 
 ``Translator.translate_buffers`` is the pipeline: a text is read into a buffer, split into sentences, in which
 kept parts are found, and encoded (segmentation.py, safeguards.py), batched with others of similar length
-(batching.py), translated by an engine (ctranslate2_engine.py, or keras_engine.py with search.py), searched
-once more if that failed, decoded, given its kept parts and terms (postprocessing.py, placement.py), and
+(batching.py), translated by an engine (ctranslate2_engine.py, or keras_engine.py with search.py), decoded,
+searched once more if that failed, given its kept parts and terms (postprocessing.py, placement.py), and
 joined.
 """
 
 import warnings
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,12 +22,12 @@ from ptenmt.model.ctranslate2_model import why_not_ctranslate2
 from ptenmt.runs import Choice, Run
 from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
 from ptenmt.tokenizers import UNK, TokenizerPair, suppressed_ids
-from ptenmt.translation.batching import BatchQueue, Buffer, SearchedSentence, max_length, read_buffers
+from ptenmt.translation.batching import BatchQueue, Buffer, max_length, read_buffers
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 from ptenmt.translation.engine import Engine, EngineName, SearchRequest
 from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.postprocessing import Postprocessor, Ranked, Translation
-from ptenmt.translation.segmentation import TextEncoder
+from ptenmt.translation.segmentation import TextEncoder, check_number
 from ptenmt.translation.sentence import BLANK, SegmentedText
 
 if TYPE_CHECKING:
@@ -162,6 +162,7 @@ class Translator:
         glossary: Glossary | None = None,
         prefix: str = "",
         buffer_size: int = BUFFER_SIZE,
+        is_prepared: bool = False,
         max_sentences: int | None = None,
         with_scores: bool = True,
         on_progress: Callable[[int], None] = lambda _num_bytes: None,
@@ -179,9 +180,10 @@ class Translator:
             options: How to search, split and guard; by default those of the run's config.
             glossary: Terms whose translations are given.
             prefix: The target prefix: what every translation starts with.
-            buffer_size: How many texts to read at a time, fewer if they are long; their segments are batched
+            buffer_size: How many texts to read at a time, fewer if they are long; their sentences are batched
                 by length. With 1, each text is translated before the next is read; otherwise the next buffer
                 is read while the engine works.
+            is_prepared: Whether the texts are sentences in the form of the training corpus.
             max_sentences: The most sentences that the texts of a buffer may have together.
             with_scores: Greedy search is about 4% faster without scores, which then are NaN.
             on_progress: Called with the number of UTF-8 bytes of sentences that are done, after each batch.
@@ -193,99 +195,42 @@ class Translator:
             raise ConfigError(f"buffer_size={buffer_size} must be 1 or more")
         options = options or self.config.decoding
         prefix_ids = self.encoder.target_prefix(prefix) if prefix else []
-        segment = partial(self.encoder.segment, options=options, glossary=glossary, target_prefix=prefix_ids)
-        segment = partial(segment, max_sentences=max_sentences)
-        pending: dict[Buffer, None] = {}  # in the order of the stream
-        buffers = read_buffers(texts, buffer_size, segment)
-        translated = self._translate(buffers, options, with_scores=with_scores, on_progress=on_progress)
-        for buffer, _ in translated:
-            pending.setdefault(buffer)
-            while pending and (first := next(iter(pending))).is_done:
-                del pending[first]
-                yield [first.translations[row] for row in range(len(first.texts))]
-                if first.error is not None:
-                    raise first.error
-
-    def translate_prepared(
-        self,
-        sources: Sequence[str],
-        options: DecodingConfig | None = None,
-        *,
-        glossary: Glossary | None = None,
-        with_scores: bool = True,
-    ) -> Iterator[dict[int, Translation]]:
-        """Translate sentences in the form of the training corpus, e.g. of its test set.
-
-        Yields:
-            Translations by the index of the sentence, until all are done.
-        """
-        options = options or self.config.decoding
-        buffer = Buffer(list(sources), self.encoder.prepared(sources, options, glossary))
-        for _, translations in self._translate([buffer], options, with_scores=with_scores):
-            yield translations
-
-    def _translate(
-        self,
-        buffers: Iterable[Buffer],
-        options: DecodingConfig,
-        *,
-        with_scores: bool,
-        on_progress: Callable[[int], None] = lambda _num_bytes: None,
-    ) -> Iterator[tuple[Buffer, dict[int, Translation]]]:
-        """Batch, search, decode and join buffers of encoded sentences.
-
-        Yields:
-            A buffer and, by row, its translations that are complete now; first those of texts without words.
-        """
+        safeguards = self.encoder.safeguards
+        is_reviewed = options.safeguards and self.engine.name == "ctranslate2"  # Keras' has no n-grams
         queue = BatchQueue(
-            partial(self.seeded_engine, options),
-            options,
-            self.config.model,
-            self._review,
-            with_attention=self.copies_unknown,
-            with_scores=with_scores,
-            on_progress=on_progress,
+            options, self.config.model, with_attention=self.copies_unknown, with_scores=with_scores
         )
-        for buffer, rows in queue.translate(buffers):
-            translations = self._joined(buffer, rows, options)
-            buffer.translations.update(translations)
-            yield buffer, translations
+        waiting: deque[Buffer] = deque()
+        for buffer in read_buffers(texts, buffer_size):
+            split = self.encoder.split(buffer.texts, options, is_prepared=is_prepared)
+            segmented = self.encoder.encode(  # and find what is kept
+                split, options, glossary, target_prefix=prefix_ids, is_prepared=is_prepared
+            )
+            check_number(segmented, max_sentences)
+            if options.safeguards and not is_prepared:
+                segmented = safeguards.detect(buffer.texts, segmented)
+            buffer.segmented = segmented
+            waiting.append(buffer)
+            for found in queue.search(buffer, self.seeded_engine(options, buffer.texts)):
+                self.postprocessor.decode([(each.sentence, each.hypotheses) for each in found])
+                done = queue.accept(map(safeguards.review, found) if is_reviewed else found)
+                on_progress(sum(len(each.sentence.original.encode()) for each in done))
+                while waiting and not waiting[0].num_waiting:
+                    first = waiting.popleft()
+                    if first.error is not None:
+                        raise first.error
+                    if first.texts:
+                        yield self._joined(first, options)
 
-    def _review(self, batch: Sequence[SearchedSentence]) -> list[SearchedSentence]:
-        """Decode hypotheses; those of sentences that have to be searched once more are taken away."""
-        self.postprocessor.decode([(searched.sentence, searched.hypotheses) for searched in batch])
-        return [self._reviewed(searched) for searched in batch]
-
-    def _reviewed(self, searched: SearchedSentence) -> SearchedSentence:
-        sentence, options = searched.sentence, searched.options
-        if not (options.safeguards and self.engine.name == "ctranslate2"):  # which searches without n-grams
-            return searched
-        first, best, safeguards = searched.first_try, searched.hypotheses[0], self.encoder.safeguards
-        if first:
-            faults = [safeguards.faults(sentence, each, options) for each in (first[0], best)]
-            return replace(searched, hypotheses=first) if faults[0] < faults[1] else searched
-        again = safeguards.once_more(sentence, best, options)
-        if again is None:
-            return searched
-        changed, longest = again
-        return replace(
-            searched,
-            options=changed,
-            max_length=min(longest, searched.max_length),
-            hypotheses=(),
-            first_try=searched.hypotheses,
-        )
-
-    def _joined(self, buffer: Buffer, rows: Sequence[int], options: DecodingConfig) -> dict[int, Translation]:
-        """The translations of texts whose sentences all have hypotheses, by row.
+    def _joined(self, buffer: Buffer, options: DecodingConfig) -> list[Translation]:
+        """The translations of a buffer's texts: kept parts and terms get their places, sentences are joined.
 
         An n-best list is as long as that of the sentence with the most hypotheses; the others repeat their
         last one.
         """
         ranked: list[tuple[str, SegmentedText, Ranked]] = []
         counts: list[int] = []
-        for row in rows:
-            text = buffer.segmented[row]
+        for row, (source, text) in enumerate(zip(buffer.texts, buffer.segmented, strict=True)):
             of_sentences = [
                 [BLANK] if sentence.is_blank else buffer.searched[row, number].hypotheses
                 for number, sentence in enumerate(text.sentences)
@@ -293,12 +238,11 @@ class Translator:
             counts.append(min(max(map(len, of_sentences)), options.num_hypotheses))
             for rank in range(counts[-1]):
                 best = [hypotheses[min(rank, len(hypotheses) - 1)] for hypotheses in of_sentences]
-                ranked.append((buffer.texts[row], text, list(zip(text.sentences, best, strict=True))))
+                ranked.append((source, text, list(zip(text.sentences, best, strict=True))))
         translations = iter(self.postprocessor.translations(ranked, options.length_penalty))
-        return {
-            row: self._completed(buffer, row, *islice(translations, count))
-            for row, count in zip(rows, counts, strict=True)
-        }
+        return [
+            self._completed(buffer, row, *islice(translations, count)) for row, count in enumerate(counts)
+        ]
 
     def _completed(self, buffer: Buffer, row: int, best: Translation, *others: Translation) -> Translation:
         """The best translation of a text, with the others and what was noticed on the way."""

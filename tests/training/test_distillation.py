@@ -73,13 +73,11 @@ def test_references_as_translations_give_the_same_corpus(tmp_path: Path, options
     corpus, tagged = load_corpus(untagged, 1), load_corpus(data, 1)
     references = dict(corpus.train)
 
-    def translate_prepared(sources: list[str]) -> Iterator[dict[int, Any]]:
-        yield {
-            row: SimpleNamespace(raw=references[source], is_complete=True)
-            for row, source in enumerate(sources)
-        }
+    def translate(sources: list[str], *, is_prepared: bool) -> Iterator[list[Any]]:
+        assert is_prepared
+        yield [SimpleNamespace(source=source, raw=references[source], is_complete=True) for source in sources]
 
-    translator: Any = SimpleNamespace(translate_prepared=translate_prepared)
+    translator: Any = SimpleNamespace(translate_buffers=translate)
     write_distilled(translator, untagged, corpus, tmp_path / "distilled", lambda *_: None)
 
     again = load_corpus(distilled_data(data, tmp_path / "distilled", corpus.train.sizes), 1)
@@ -113,8 +111,8 @@ def test_a_student_learns_its_teachers_translations_and_is_measured(
     corpus = load_corpus(student.data, student.seed)
     translator = Translator.from_trained_model(TrainedModel.load(copied.path))
     sources = [source for source, _ in corpus.train]
-    found = {row: each for part in translator.translate_prepared(sources) for row, each in part.items()}
-    complete = [found[row] for row in range(len(sources)) if found[row].is_complete]
+    (found,) = translator.translate_buffers(sources, is_prepared=True)
+    complete = [each for each in found if each.is_complete]
     assert distilled_pairs(done.folder) == [(each.source, each.raw) for each in complete if each.raw]
 
     (ready,) = (event for event in events if isinstance(event, CorpusReady))
@@ -128,7 +126,9 @@ def test_a_student_learns_its_teachers_translations_and_is_measured(
     bleu, teachers_bleu = (scores.differences[0].score.value for scores in comparison.scores)
     assert teachers_bleu > 50 > bleu
 
-    monkeypatch.setattr(Translator, "translate_prepared", lambda *_: pytest.fail("translated twice"))
+    monkeypatch.setattr(
+        Translator, "translate_buffers", lambda *_arguments, **_options: pytest.fail("translated twice")
+    )
     monkeypatch.setattr(distillation, "train", lambda *_arguments, **_options: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         distil(copied.path, student, tmp_path / "other")
@@ -140,16 +140,16 @@ def test_an_interrupted_translation_resumes_with_the_same_pairs(
 ) -> None:
     monkeypatch.setattr(distillation, "train", lambda *_arguments, **_options: 1 / 0)
     monkeypatch.setattr(resumable_output, "BUFFER_SIZE", 100)
-    translate = Translator.translate_prepared
+    translate = Translator.translate_buffers
     translated: list[int] = []
 
-    def interrupted(translator: Translator, sources: Sequence[str]) -> Any:
+    def interrupted(translator: Translator, sources: Sequence[str], **options: Any) -> Any:
         translated.append(len(sources))
         if len(translated) == 3:
             raise KeyboardInterrupt
-        return translate(translator, sources)
+        return translate(translator, sources, **options)
 
-    monkeypatch.setattr(Translator, "translate_prepared", interrupted)
+    monkeypatch.setattr(Translator, "translate_buffers", interrupted)
     with pytest.raises(KeyboardInterrupt):
         distil(copied.path, student, tmp_path / "student")
     with pytest.raises(ZeroDivisionError):
@@ -158,7 +158,7 @@ def test_an_interrupted_translation_resumes_with_the_same_pairs(
     (folder,) = (tmp_path / "cache").glob("distilled-*")
     pieces = {file.name: file.read_bytes() for file in folder.iterdir()}
 
-    monkeypatch.setattr(Translator, "translate_prepared", translate)
+    monkeypatch.setattr(Translator, "translate_buffers", translate)
     data = replace(student.data, cache_dir=str(tmp_path / "whole"))
     with pytest.raises(ZeroDivisionError):
         distil(copied.path, replace(student, data=data), tmp_path / "student")
@@ -187,5 +187,7 @@ def test_what_cannot_be_distilled_is_refused_before_anything_is_translated(
     assert "data.hold_out=false" in error(data=replace(data, hold_out=False))
     assert "decoding.beam_size=0 must be 1 or more" in error(beam_size=0)
     train(copy_config(write_pairs(tmp_path / "other.tsv", 60), training=TrainingConfig(epochs=1)), run)
-    monkeypatch.setattr(Translator, "translate_prepared", lambda *_arguments: pytest.fail("translated"))
+    monkeypatch.setattr(
+        Translator, "translate_buffers", lambda *_arguments, **_options: pytest.fail("translated")
+    )
     assert "was trained with other options" in error()

@@ -44,32 +44,38 @@ def sentence(text: str, target_prefix: Sequence[int] = ()) -> Sentence:
     return Sentence(original=text, ids=ids, target_prefix=target_prefix)
 
 
-def segment(texts: Sequence[str]) -> list[SegmentedText]:
-    return [SegmentedText([sentence(text)]) for text in texts]
+def buffer_of(texts: Sequence[str]) -> Buffer:
+    return Buffer(list(texts), segmented=[SegmentedText([sentence(text)]) for text in texts])
 
 
 def run(
     engine: Any,
     buffer: Buffer,
-    review: Callable[[Sequence[SearchedSentence]], list[SearchedSentence]] = list,
+    review: Callable[[SearchedSentence], SearchedSentence] = lambda searched: searched,
     options: DecodingConfig = DecodingConfig(),  # noqa: B008 — frozen
-) -> list[list[int]]:
-    """The rows that are complete with each batch."""
+) -> list[list[tuple[int, int]]]:
+    """The places of the sentences that are done with each batch."""
     model = ModelConfig(max_positions=10_000)
-    queue = BatchQueue(lambda _texts: engine, options, model, review)
-    return [rows for _, rows in queue.translate([buffer])]
+    queue = BatchQueue(options, model, with_attention=False, with_scores=True)
+    places = []
+    for stage in (buffer, Buffer([])):  # the end of the stream
+        for batch in queue.search(stage, engine):
+            places.append([each.place for each in queue.accept(map(review, batch))])
+    assert not buffer.num_waiting
+    return [done for done in places if done]
 
 
 def requests_of(texts: Sequence[str], **options: Any) -> list[SearchRequest]:
     """The requests for the sentences of some texts."""
     engine = Echo()
-    run(engine, Buffer(list(texts), segment(texts)), **options)
+    run(engine, buffer_of(texts), **options)
     return engine.requests
 
 
 def test_a_stream_is_read_in_buffers():
-    assert [read.texts for read in read_buffers(iter("abcde"), 2, segment)] == [["a", "b"], ["c", "d"], ["e"]]
-    assert list(read_buffers(iter(""), 2, segment)) == []
+    read = [buffer.texts for buffer in read_buffers(iter("abcde"), 2)]
+    assert read == [["a", "b"], ["c", "d"], ["e"], []]
+    assert [buffer.texts for buffer in read_buffers(iter(""), 2)] == [[]]
 
 
 class PausingTexts:
@@ -90,14 +96,14 @@ class PausingTexts:
 
 
 def test_a_buffer_ends_where_the_stream_pauses():
-    found = list(read_buffers(PausingTexts("abcde", pauses_after="be"), 3, segment))
+    *found, _ = read_buffers(PausingTexts("abcde", pauses_after="be"), 3)
     assert [each.texts for each in found] == [["a", "b"], ["c", "d", "e"]]
     assert [each.ends_in_pause for each in found] == [True, True]
 
 
 def test_long_texts_make_small_buffers():
     texts = ["x" * 60_000] * 5
-    assert [len(read.texts) for read in read_buffers(texts, 1000, segment)] == [2, 2, 1]
+    assert [len(read.texts) for read in read_buffers(texts, 1000)] == [2, 2, 1, 0]
 
 
 def test_the_last_buffer_holds_the_error_that_ended_the_stream():
@@ -105,8 +111,8 @@ def test_the_last_buffer_holds_the_error_that_ended_the_stream():
         yield from "abc"
         raise OSError("gone")
 
-    *_, last = read_buffers(broken(), 2, segment)
-    assert last.texts == ["c"]
+    *_, before, last = read_buffers(broken(), 2)
+    assert (before.texts, last.texts) == (["c"], [])
     assert isinstance(last.error, OSError)
 
 
@@ -135,7 +141,7 @@ def test_a_long_sentence_makes_no_other_batch_small():
 @pytest.mark.parametrize("max_pending", [0, 3])
 def test_no_more_batches_are_pending_than_the_engine_wants(max_pending: int):
     texts = ["x" * (1 + number % 50) for number in range(1000)]
-    engine, buffer = Echo(max_pending), Buffer(texts, segment(texts))
+    engine, buffer = Echo(max_pending), buffer_of(texts)
     run(engine, buffer)
     assert engine.most == max_pending + 1
     assert engine.num_pending == 0
@@ -144,33 +150,31 @@ def test_no_more_batches_are_pending_than_the_engine_wants(max_pending: int):
         assert buffer.searched[row, 0].hypotheses[0].ids == text.sentences[0].ids
 
 
-def test_a_text_is_complete_with_its_last_sentence():
-    buffer = Buffer(["x  y"], [SegmentedText([sentence("x"), sentence(""), sentence("y" * 30)])])
-    assert run(Echo(), buffer) == [[], [], [0]]
+def test_blank_sentences_are_not_searched_for():
+    text = SegmentedText([sentence("x"), sentence(""), sentence("y" * 30)])
+    buffer = Buffer(["x  y"], segmented=[text])
+    assert run(Echo(), buffer) == [[(0, 2)], [(0, 0)]]
     assert sorted(buffer.searched) == [(0, 0), (0, 2)]
 
 
 def test_each_sentence_has_its_own_target_prefix():
     engine = Echo()
-    run(engine, Buffer(["x y"], [SegmentedText([sentence("x", (7, 8)), sentence("y")])]))
-    run(engine, Buffer(["x"], segment(["x"])))
+    text = SegmentedText([sentence("x", (7, 8)), sentence("y")])
+    run(engine, Buffer(["x y"], segmented=[text]))
+    run(engine, buffer_of(["x"]))
     assert [request.target_prefixes for request in engine.requests] == [[(7, 8)], (), ()]
 
 
 def test_what_the_review_returns_without_hypotheses_is_searched_once_more():
     again = DecodingConfig(no_repeat_ngram=2)
 
-    def review(batch: Sequence[SearchedSentence]) -> list[SearchedSentence]:
-        return [
-            replace(one, options=again, max_length=9, hypotheses=(), first_try=one.hypotheses)
-            if one.sentence.original == "?" and not one.first_try
-            else one
-            for one in batch
-        ]
+    def review(one: SearchedSentence) -> SearchedSentence:
+        if one.sentence.original != "?" or one.first_try:
+            return one
+        return replace(one, options=again, max_length=9, hypotheses=(), first_try=one.hypotheses)
 
-    engine = Echo()
-    buffer = Buffer(["a", "?", "b"], segment(["a", "?", "b"]))
-    assert run(engine, buffer, review) == [[], [0, 2], [1]]
+    engine, buffer = Echo(), buffer_of(["a", "?", "b"])
+    assert run(engine, buffer, review) == [[(0, 0), (2, 0)], [(1, 0)]]
     asked = [(len(request.sources), request.options, request.max_length) for request in engine.requests]
     assert asked == [(3, DecodingConfig(), DecodingConfig().max_length_for(3)), (1, again, 9)]
     assert buffer.searched[1, 0].first_try == buffer.searched[1, 0].hypotheses
@@ -178,13 +182,10 @@ def test_what_the_review_returns_without_hypotheses_is_searched_once_more():
 
 @pytest.mark.parametrize("max_pending", [0, 3])
 def test_what_is_searched_once_more_shares_full_batches(max_pending: int):
-    def review(batch: Sequence[SearchedSentence]) -> list[SearchedSentence]:
-        return [
-            one if one.first_try else replace(one, hypotheses=(), first_try=one.hypotheses) for one in batch
-        ]
+    def review(one: SearchedSentence) -> SearchedSentence:
+        return one if one.first_try else replace(one, hypotheses=(), first_try=one.hypotheses)
 
     engine, num_sentences = Echo(max_pending), 5 * BATCH_SENTENCES
-    buffer = Buffer(["xx"] * num_sentences, segment(["xx"] * num_sentences))
-    rows = [row for of_batch in run(engine, buffer, review) for row in of_batch]
-    assert sorted(rows) == list(range(num_sentences))
+    places = [place for done in run(engine, buffer_of(["xx"] * num_sentences), review) for place in done]
+    assert sorted(places) == [(row, 0) for row in range(num_sentences)]
     assert [len(request.sources) for request in engine.requests] == [BATCH_SENTENCES] * 10

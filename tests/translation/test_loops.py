@@ -112,12 +112,11 @@ def test_lines_of_a_prepared_corpus_are_translated_in_whatever_language_they_see
     english = "There is a house that is the best of all on the hill, and he has not seen it."
     translator = make(GOOD, GOOD)
     assert [one.text for one in translator.translate(english)] == [english]
-    (done,) = [found for found in translator.translate_prepared([english]) if found]
-    assert done[0].text == GOOD
+    assert [[one.text] for (one,) in translator.translate_buffers([english], is_prepared=True)] == [[GOOD]]
 
 
 def test_a_line_of_a_prepared_corpus_is_read_alike_at_the_second_time(make) -> None:
     translator = make("tem tem tem", GOOD)
     translator.encoder.prepare_source = lambda text: f"{text} a"
-    list(translator.translate_prepared(["o gato"]))
+    list(translator.translate_buffers(["o gato"], is_prepared=True))
     assert translator.engine.seen == ["o gato", "o gato"]

@@ -45,8 +45,8 @@ def cut(
     )
     tokenizers = TokenizerPair(letters, letters)
     encoder = TextEncoder(tokenizers, config)
-    read = encoder.prepared if is_prepared else encoder.segment
-    (segmented,) = read([text], config.decoding)
+    split = encoder.split([text], config.decoding, is_prepared=is_prepared)
+    (segmented,) = encoder.encode(split, config.decoding, is_prepared=is_prepared)
     return segmented
 
 
@@ -236,7 +236,7 @@ def test_nothing_keeps_the_tokenizers_of_a_model_that_is_loaded_no_more() -> Non
     config = Config(data=DataConfig(source="demo"), tokenizer=TokenizerConfig(kind="words"))
     tokenizers = build_tokenizers(config.tokenizer, [("o gato", "the cat")], ("pt", "en"))
     encoder = TextEncoder(tokenizers, config)
-    assert encoder.segment(["o gato"], config.decoding)[0].sentences[0].ids
+    assert encoder.single_sentence("o gato").sentences[0].ids
     del encoder
     source = weakref.ref(tokenizers.source)
     del tokenizers

@@ -116,10 +116,8 @@ def test_a_sentence_longer_than_the_positions_is_split(translator: Translator):
 
 def test_prepared_sentences_are_cut_only_where_they_have_to_be(translator: Translator):
     two = "bala . hime . " * 5
-    found = {}
-    for done in translator.translate_prepared(["bala", "", two, "bala " * 40]):
-        found |= done
-    assert [found[row].is_split for row in range(4)] == [False, False, False, True]
+    (found,) = translator.translate_buffers(["bala", "", two, "bala " * 40], is_prepared=True)
+    assert [each.is_split for each in found] == [False, False, False, True]
     assert found[1].text == ""
     assert found[2].tokens.count("[START]") == 1
 
