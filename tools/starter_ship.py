@@ -47,8 +47,8 @@ def main() -> None:
     starter = Run(STARTER)
     best = starter.weights_folder / "best.safetensors"
     write_weights(best, arrays, run.config(), info.step, info.score, info.loss, is_half=True)
-    model = ctranslate2_model(TrainedModel.load(starter))
-    size = sum(map(len, model.files.values()))
+    ctranslate2_model(TrainedModel.load(starter))  # fills the cache
+    size = sum(file.stat().st_size for file in starter.ctranslate2_folder.iterdir())
     print(f"{STARTER}: step {info.step:,}, {size / 1e6:.1f} MB for CTranslate2")
 
 

@@ -180,10 +180,10 @@ def _files(
     elif form == "ctranslate2":
         model, weights, layer = trained.config.model, trained.weights, trained.alignment_layer
         identity, ids = (trained.info.checksum, quantization), trained.output_ids
-        files = convert(
+        converted = convert(
             model, weights, trained.tokenizers, *identity, alignment_layer=layer, output_ids=ids
-        ).files
-        files = {**files, **_tokenizer_files(trained)}
+        )
+        files = {**converted.files, **_tokenizer_files(trained)}
     source, target = trained.config.data.languages
     tokenizer = trained.tokenizers.source
     tag = tokenizer.tag if isinstance(tokenizer, ImportedTokenizer) else ""

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 from ptenmt.atomic_files import temporary_folder
@@ -24,7 +25,7 @@ VOCABULARY_MAP = "vmap.txt"
 
 @dataclass(frozen=True, kw_only=True)
 class CTranslate2Model:
-    """A model in CTranslate2's form, in memory."""
+    """A model in CTranslate2's form, in memory or in a folder."""
 
     weights: str
     """Checksum of the weights it was made from."""
@@ -33,8 +34,17 @@ class CTranslate2Model:
     """The decoder layer, counted from 1, whose cross-attention it returns."""
     source_marks: SourceMarks = "both"
     """The marks around a source that it reads."""
-    files: dict[str, bytes]
-    """By name, as ``ctranslate2.Translator`` takes them."""
+    files: Mapping[str, bytes]
+    """By name, as ``ctranslate2.Translator`` takes them; none, if they are in a folder."""
+    folder: Path | None = None
+    """Read from it, a model takes a third of the memory: of files in memory CTranslate2 keeps a copy."""
+
+    @property
+    def has_vocabulary_map(self) -> bool:
+        """Whether it has a list of the tokens that search may generate."""
+        if self.folder is not None:
+            return (self.folder / VOCABULARY_MAP).exists()
+        return VOCABULARY_MAP in self.files
 
 
 def why_not_ctranslate2(config: ModelConfig) -> str:

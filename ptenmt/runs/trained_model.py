@@ -5,6 +5,7 @@ import logging
 import warnings
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,6 @@ from ptenmt.config import Config, TaskName
 from ptenmt.errors import CheckpointError, TokenizerError
 from ptenmt.model.ctranslate2_model import (
     DEFAULT_QUANTIZATION,
-    VOCABULARY_MAP,
     CTranslate2Model,
     check_ctranslate2,
     convert,
@@ -191,7 +191,7 @@ def ctranslate2_model(trained: TrainedModel) -> CTranslate2Model:
     if (
         cached is not None
         and (cached.weights, cached.alignment_layer) == (trained.info.checksum, layer)
-        and (VOCABULARY_MAP in cached.files) == (output_ids is not None)
+        and cached.has_vocabulary_map == (output_ids is not None)
     ):
         return cached
     model = convert(
@@ -205,13 +205,14 @@ def ctranslate2_model(trained: TrainedModel) -> CTranslate2Model:
     if trained.info.file.stem != "latest":
         try:
             _write_cache(folder, model)
+            return replace(model, files={}, folder=folder)
         except OSError as error:
             logger.info("cannot write %s, keeping the model in memory: %s", folder, error)
     return model
 
 
 def _read_cache(folder: Path) -> CTranslate2Model | None:
-    """The cached model, if it is whole; read first and then verified, as training may replace it."""
+    """The cached model, if it is whole."""
     try:
         facts = json.loads((folder / _CACHE_FILE).read_text(encoding="utf-8"))
         files = {name: (folder / name).read_bytes() for name in facts["files"]}
@@ -222,7 +223,8 @@ def _read_cache(folder: Path) -> CTranslate2Model | None:
             quantization=DEFAULT_QUANTIZATION,
             alignment_layer=facts["alignment_layer"],
             source_marks=facts.get("source_marks", "both"),
-            files=files,
+            files={},
+            folder=folder,
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

@@ -80,9 +80,7 @@ def direction_of_run(
     def read() -> Model:
         loaded = TrainedModel.load(trained.run, checkpoint=checkpoint, on_warning=trained.on_warning)
         fast = Translator.from_trained_model(loaded, "ctranslate2", decoding, device=device, threads=threads)
-        engine: Any = fast.engine
-        engine.without_files()
-        shared: Any = CoalescingEngine(engine, f"{source}-{target}")
+        shared: Any = CoalescingEngine(fast.engine, f"{source}-{target}")
         # Without the arrays that a conversion has read.
         for_attention = TrainedModel(loaded.run, loaded.config, loaded.tokenizers, loaded.info)
         return Model(

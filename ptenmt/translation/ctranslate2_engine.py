@@ -3,15 +3,13 @@
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import ctranslate2
 
-from ptenmt.atomic_files import temporary_folder
 from ptenmt.config import DecodingConfig
 from ptenmt.errors import ConfigError, ExportError
-from ptenmt.model.ctranslate2_model import VOCABULARY_MAP, CTranslate2Model, nearest_quantization
+from ptenmt.model.ctranslate2_model import CTranslate2Model, nearest_quantization
 from ptenmt.processes import available_cores
 from ptenmt.tokenizers import PAD, SPECIAL_PIECES, START, TokenizerPair
 from ptenmt.translation.engine import (
@@ -61,23 +59,23 @@ class CTranslate2Engine:
         self.alignment_layer = model.alignment_layer
         # How many tokens at the start and at the end of a source the model does not read.
         self._unread = (int(model.source_marks != "both"), int(model.source_marks == "none"))
-        self._has_vocabulary_map = VOCABULARY_MAP in model.files
+        self._has_vocabulary_map = model.has_vocabulary_map
         self.compute_type = nearest_quantization(model.quantization, _compute_types(device))
         self.identity = f"ctranslate2 {ctranslate2.__version__} {device} {self.compute_type} {model.weights}"
-        self._translator = self._loaded(model.weights, model.files)
+        self._translator = self._loaded()
 
-    def _loaded(self, name: str, files: dict[str, bytes] | None = None) -> ctranslate2.Translator:
-        """CTranslate2's translator of a folder, or of files in memory."""
+    def _loaded(self) -> ctranslate2.Translator:
+        folder = self._model.folder
         try:
             return ctranslate2.Translator(
-                name,
+                self._model.weights if folder is None else str(folder),
                 self._device,
                 compute_type=self.compute_type,
                 inter_threads=self._threads,
                 intra_threads=1,  # batches in parallel are far faster than several threads for a batch
                 # A full queue would block without handling signals. With attention every sentence is a batch.
                 max_queued_batches=(self.max_pending_batches + 1) * self.batch_sentences,
-                files=files,
+                files=dict(self._model.files) if folder is None else None,
             )
         except (RuntimeError, ValueError) as error:
             raise ExportError(f"CTranslate2 cannot use the model: {_first_line(error)}") from error
@@ -126,18 +124,6 @@ class CTranslate2Engine:
         return type(self)(
             self._model, self._tokenizers, with_unknown=self._with_unknown, device=self._device, threads=1
         )
-
-    def without_files(self) -> int:
-        """Halve the memory: keep no files, which only ``seeded`` needs; returns the bytes of the model.
-
-        Of files in memory CTranslate2 keeps a copy, too, so it loads the model once more, from a folder.
-        """
-        files, self._model = self._model.files, replace(self._model, files={})
-        with temporary_folder() as folder:
-            for name, content in files.items():
-                (folder / name).write_bytes(content)
-            self._translator = self._loaded(str(folder))
-        return sum(map(len, files.values()))
 
     def _read(self, sources: Sequence[Sequence[int]]) -> list[list[str]]:
         """The tokens that the model reads of sources, whose ids are from [START] to [END]."""

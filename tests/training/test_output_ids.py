@@ -36,12 +36,14 @@ def test_a_run_that_records_them_is_converted_anew(tmp_path: Path):
     run = write_random_run(tmp_path / "run", DATA, PAIRS[:20])
     load = lambda: TrainedModel.load(run, on_warning=pytest.fail)  # noqa: E731
     assert load().output_ids is None
-    assert "vmap.txt" not in ctranslate2_model(load()).files
+    assert not ctranslate2_model(load()).has_vocabulary_map
     run.record_output_ids([0, 1, 2, 3, 6])
     assert load().output_ids == [0, 1, 2, 3, 6]
     allowed = load().tokenizers.target.pieces([0, 1, 2, 3, 6])
     for _ in range(2):  # from the weights, and from the cache
-        assert ctranslate2_model(load()).files["vmap.txt"].decode() == "\t" + " ".join(allowed) + "\n"
+        model = ctranslate2_model(load())
+        assert model.has_vocabulary_map
+        assert (run.ctranslate2_folder / "vmap.txt").read_text() == "\t" + " ".join(allowed) + "\n"
 
 
 @pytest.mark.parametrize("learnt", [None, (), range(40, 80)])

@@ -78,10 +78,12 @@ def test_a_whole_cache_needs_no_arrays(run: Run, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_run_that_cannot_be_written_is_converted_in_memory(run: Run) -> None:
-    expected = converted(run)
+    expected = converted(run).folder
+    assert expected is not None
+    files = {name: (expected / name).read_bytes() for name in ("model.bin", "config.json")}
     shutil.rmtree(run.ctranslate2_folder)
     run.ctranslate2_folder.write_text("in the way")
-    assert converted(run) == expected
+    assert files.items() <= converted(run).files.items()
     assert run.ctranslate2_folder.read_text() == "in the way"
 
 
