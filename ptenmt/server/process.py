@@ -109,7 +109,7 @@ def bound_socket(host: str, port: int) -> socket.socket:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         bound = socket.create_server(address[:2], family=family, backlog=_BACKLOG)
     except (OSError, UnicodeError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or error
+        reason = str(getattr(error, "strerror", None) or error).partition(" (while")[0]
         raise ServerError(
             f"cannot listen at {host}, port {port}: {reason}",
             "choose another port with --port, or an address of this machine with --host",

@@ -33,7 +33,8 @@ def left_out(counts: Counter[str]) -> str:
     """Describe the lines that were left out; raises DataError if there is no pair."""
     described = ", ".join(f"{count:,} {reason}" for reason, count in counts.items() if reason != PAIRS)
     if not counts[PAIRS]:
-        raise DataError(f"no line gives a pair: {described or 'the text is empty'}")
+        hint = "give text in the language from which the run translates" if counts[FOREIGN] else ""
+        raise DataError(f"no line gives a pair: {described or 'the text is empty'}", hint)
     return described
 
 

@@ -1,5 +1,6 @@
 """The interface of an engine, token ids in, hypotheses out."""
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, Protocol, Self
@@ -128,19 +129,24 @@ def attention_by_prefixes(
     """``Engine.attention`` of an engine that takes target prefixes: all but the last token of a target."""
     matrices: dict[int, np.ndarray] = {}
     order = sorted(range(len(sources)), key=lambda row: len(targets[row]))
-    while order:
-        longest = max(len(targets[order[-1]]), len(sources[order[-1]]))
-        size = max(1, min(engine.batch_sentences, engine.batch_tokens // longest))
-        rows, order = order[-size:], order[:-size]
-        request = SearchRequest(
-            [sources[row] for row in rows],
-            len(targets[rows[-1]]) - 1,
-            DecodingConfig(beam_size=1),
-            target_prefixes=[targets[row][1:-1] for row in rows],
-            with_attention=True,
-            with_scores=False,
-        )
-        for row, (forced, *_) in zip(rows, engine.submit(request)(), strict=True):
+    pending: deque[tuple[list[int], PendingHypotheses]] = deque()
+    while order or pending:
+        if order and len(pending) <= engine.max_pending_batches:
+            longest = max(len(targets[order[-1]]), len(sources[order[-1]]))
+            size = max(1, min(engine.batch_sentences, engine.batch_tokens // longest))
+            rows, order = order[-size:], order[:-size]
+            request = SearchRequest(
+                [sources[row] for row in rows],
+                len(targets[rows[-1]]) - 1,
+                DecodingConfig(beam_size=1),
+                target_prefixes=[targets[row][1:-1] for row in rows],
+                with_attention=True,
+                with_scores=False,
+            )
+            pending.append((rows, engine.submit(request)))
+            continue
+        rows, wait = pending.popleft()
+        for row, (forced, *_) in zip(rows, wait(), strict=True):
             assert forced.attention is not None
             matrices[row] = forced.attention[: len(targets[row]) - 1]
     return [matrices[row] for row in range(len(sources))]
