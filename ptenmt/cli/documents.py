@@ -10,7 +10,7 @@ from ptenmt.atomic_files import make_folder, write_bytes
 from ptenmt.cli.console import Screen, counted
 from ptenmt.cli.translate_lines import INTERRUPTED, TranslationJob, foreign_text, is_written
 from ptenmt.documents import check_format, translate_document
-from ptenmt.errors import DocumentError, OutputError
+from ptenmt.errors import DocumentError, OutputError, PtenmtError
 
 
 def translate_documents(
@@ -57,6 +57,8 @@ def translate_documents(
 
 
 def _check(files: Sequence[Path], folder: Path, *, resume: bool) -> None:
+    if not files:
+        raise PtenmtError("--output-dir needs documents", "name files after the command")
     for file in files:
         if not file.is_file():
             raise DocumentError(f"{file} is a folder; name its files" if file.is_dir() else f"no file {file}")

@@ -91,19 +91,16 @@ def translate(
     for_lines = {"--output": output_file, "--prefix": prefix, "--shard": shard, "--json": as_json}
     options.refuse_together({"TEXT": texts, "--input": input_file})
     options.refuse_together({"--output-dir": output_folder, **for_lines})
-    if destination.is_complete:
-        screen.note(f"{output_file} is complete: nothing to resume")
+    if destination.is_done(screen):
         return
     terms = None if glossary is None else Glossary.read(glossary)
     directory = find_run(run, "translation")
     decoding = options.chosen_decoding(directory.config().decoding, overrides, beam_size)
     part = None if shard is None else _part(shard, input_file, output_file)
-    resume_command = options.resume_command(context, add="--resume")
+    command = options.resume_command(context, add="--resume")
 
     def load() -> TranslationJob:
         trained, translator = _load(screen, directory, checkpoint, engine, device, threads, decoding)
-        if sys.stderr.isatty():
-            screen.note(model_label(trained))
         return TranslationJob(
             translator=translator,
             options=decoding,
@@ -115,17 +112,14 @@ def translate(
         )
 
     if output_folder is not None:
-        documents = [input_file] if input_file else list(map(Path, texts or []))
-        if not documents:
-            raise PtenmtError("--output-dir needs documents", "name files after the command")
         from ptenmt.cli.documents import translate_documents  # office files' libraries
 
-        translate_documents(screen, documents, output_folder, load, resume_command, resume=resume)
+        documents = [input_file] if input_file else list(map(Path, texts or []))
+        translate_documents(screen, documents, output_folder, load, command, resume=resume)
         return
     for text in filter(os.path.isfile, texts or []):
         screen.warn(f"{text} is a file: --input translates its lines, --output-dir a document")
-    file = _opened(input_file)  # first, to report a missing one at once
-    with nullcontext(texts) if texts else file as lines, destination.locked():
+    with nullcontext(texts) if texts else _opened(input_file) as lines, destination.locked():
         job = load()
         is_typed = not texts and input_file is None and sys.stdin.isatty()
         if is_typed:
@@ -137,8 +131,7 @@ def translate(
             is_shown=not texts and not is_typed and (output_file is not None or reads_file),
             target=job.translator.config.data.languages[1],
         )
-        chosen = lines if part is None else islice(lines, *part)
-        problems = run_job(job, chosen, destination, view, resume_command)
+        problems = run_job(job, lines if part is None else islice(lines, *part), destination, view, command)
     for problem, count in problems.items():
         screen.warn(f"{problem}: {count:,}")
 
@@ -177,6 +170,8 @@ def _load(
     trained = TrainedModel.load(run, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
     if uses_keras(engine, trained.config):
         load_tensorflow(screen)
+    if sys.stderr.isatty():
+        screen.note(model_label(trained))
     return trained, Translator.from_trained_model(trained, engine, decoding, device=device, threads=threads)
 
 
@@ -217,8 +212,7 @@ def backtranslate(
     if not output_file.name.lower().endswith((".tsv", ".tsv.gz")):
         raise OutputError(f"--output {output_file} must end in .tsv or .tsv.gz")
     destination = Destination(file=output_file, input_file=input_file, resume=resume)
-    if destination.is_complete:
-        screen.note(f"{output_file} is complete: nothing to resume")
+    if destination.is_done(screen):
         return
     directory = find_run(run)
     overrides = [_ONE, *(_SAMPLED if sample else []), *(overrides or [])]

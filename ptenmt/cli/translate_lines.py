@@ -158,7 +158,7 @@ class Destination:
     """The target of ``--output``: a file that appears when it is complete, or standard output.
 
     Raises PtenmtError or OutputError for ``resume`` without a file, for a file that is the input or a device,
-    and without ``resume`` for one that ``is_complete``.
+    and without ``resume`` for one that is complete.
     """
 
     file: Path | None
@@ -184,13 +184,15 @@ class Destination:
                 raise OutputError(
                     f"--output {file} is not a regular file", "redirect standard output instead"
                 )
-        if self.is_complete and not self.resume:
+        if is_written(file) and not self.resume:
             raise OutputError(f"--output {file} exists", "choose another file, or delete it")
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether there is an output already, which must not be replaced."""
-        return self.file is not None and is_written(self.file)
+    def is_done(self, screen: Screen) -> bool:
+        """Whether there is an output already, which must not be replaced; says so."""
+        if self.file is None or not is_written(self.file):
+            return False
+        screen.note(f"{self.file} is complete: nothing to resume")
+        return True
 
     def locked(self) -> AbstractContextManager[None]:
         """Keep other processes from writing the same file; errors as of ``resumable_output.locked``."""
