@@ -149,6 +149,7 @@ def test_overrides(write) -> None:
         ("data.augment=3", "data.augment is a section, not an option"),
         ("model.d_model=66", "--set model.d_model=66 is not divisible by model.num_heads=4"),
         ("model.d_model=[x", "model.d_model='[x' must be a whole number"),
+        ("data.limit=5", "--set data.limit=5: data.limit is no longer an option"),
     ],
 )
 def test_an_override_that_cannot_be_used(write, override: str, expected: str) -> None:
@@ -164,7 +165,7 @@ def test_removed_options_are_ignored_with_one_warning(write, caplog: pytest.LogC
     assert config.data.filters == FilterConfig(max_words=9)
     (record,) = caplog.records
     assert "no longer an option" in record.message
-    assert "data.filters.same_numbers, " in record.message
+    assert "data.filters.same_numbers (OpusFilter compares numbers), " in record.message
 
 
 def test_paths_become_absolute(write, monkeypatch: pytest.MonkeyPatch) -> None:

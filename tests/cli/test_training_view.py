@@ -139,7 +139,7 @@ def terminal(width: int = 80) -> Console:
 def test_in_a_file_every_message_is_one_plain_line() -> None:
     assert shown(piped(), events()) == [
         "warning: [b] a checkpoint was passed over",
-        "training pairs dropped: 1,234 over 100 words",
+        "training pairs left out: 1,234 over 100 words",
         "7 sentences truncated to model.max_positions tokens",
         "51,785 training pairs, 1,193 validation pairs, vocabularies of 7,765 and 7,010",
         "    pt  este é um problema .",
