@@ -128,10 +128,8 @@ class _Messages(logging.Handler):
         self._screen = screen
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.levelno < logging.WARNING:
-            self._screen.note(record.getMessage())
-        else:
-            self._screen.warn(record.getMessage())
+        show = self._screen.note if record.levelno < logging.WARNING else self._screen.warn
+        show(record.getMessage())
 
 
 def make_console(**options: Any) -> "Console":
