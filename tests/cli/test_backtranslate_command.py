@@ -141,7 +141,9 @@ def test_text_in_another_language_is_warned_of(job, tmp_path: Path) -> None:
     assert "warning: most lines are not in Portuguese, from which the run translates\n" in answer.stderr
     assert "1 pair in" in answer.stderr
     # the last line alone, a buffer of its own, is no warning
-    _, answer = job(file=write_lines(tmp_path / "text.pt", [*["o gato come hoje ."] * 256, FOREIGN]), name="b.tsv")
+    _, answer = job(
+        file=write_lines(tmp_path / "text.pt", [*["o gato come hoje ."] * 256, FOREIGN]), name="b.tsv"
+    )
     assert "left out: 1 in another language" in answer.stderr
     assert "warning" not in answer.stderr
 

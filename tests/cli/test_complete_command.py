@@ -57,7 +57,12 @@ def test_a_training_reports_windows_and_perplexity(story: Path):
     # 520 words have 514 windows of 6 with a word after them: 411 to train on, 103 held out
     assert "411 training windows, 103 validation windows, one vocabulary of 17" in output
     assert f"      input  {' '.join(WORDS[:6])}\n       next  dog\n" in output
-    for said in ("perplexity 1.0", "     actual  ", "  predicted  ", "\n  ptenmt complete --run pooled TEXT\n"):
+    for said in (
+        "perplexity 1.0",
+        "     actual  ",
+        "  predicted  ",
+        "\n  ptenmt complete --run pooled TEXT\n",
+    ):
         assert said in output
     run = Run(story / "checkpoints" / "pooled")
     assert run.facts()["data"]["train"]["windows"] == 411

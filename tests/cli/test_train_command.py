@@ -33,7 +33,6 @@ def epochs_recorded(run: Path = RUN) -> list[int]:
 def test_a_first_training(trained: Path) -> None:
     lines = (trained / "train.err").read_text(encoding="utf-8").splitlines()
     epochs = [line for line in lines if line.startswith("epochs ") and "BLEU" in line]
-
     best = read_info(trained / RUN / "weights" / "best.safetensors")
     assert (trained / "train.out").read_text() == ""
     assert "48 training pairs, 6 validation pairs, vocabularies of 22 and 22" in lines
@@ -65,25 +64,10 @@ def test_a_fresh_start_keeps_the_old_run(ptenmt) -> None:
     assert epochs_recorded() == [1]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ["--config", "nowhere.yaml"],
-            "config nowhere.yaml not found\n  give a file, or one of: base.yaml, demo",
-        ),
-        (["--config", "tiny.yaml", "--set", "model.d_modl=8"], "unknown option model.d_modl — did you mean"),
-        (
-            ["--config", "tiny.yaml", "--run", "new", "--init-from", "tny"],
-            "no run in checkpoints/tny\n  did you mean tiny?",
-        ),
-        (["--config", "tiny.yaml", "--run", ""], "the name of the run is empty"),
-        (["--config", "tiny.yaml", "--run", "new", "--set", "data.path=no.tsv"], "cannot read "),
-    ],
-)
 @pytest.mark.usefixtures("beside")
-def test_errors(ptenmt, arguments: list[str], message: str) -> None:
-    assert ptenmt("train", *arguments, code=1).stderr.startswith(f"error: {message}")
+def test_a_refused_training_leaves_no_run(ptenmt) -> None:
+    command = ["train", "--config", "tiny.yaml", "--run", "new", "--set", "data.path=no.tsv"]
+    assert ptenmt(*command, code=1).stderr.startswith("error: cannot read ")
     assert not Path("checkpoints/new").exists()
 
 
@@ -210,7 +194,6 @@ def test_a_dry_run_reports_sizes_and_writes_nothing(ptenmt, beside: Path) -> Non
     assert facts["parameters"] == "6,646"
     assert facts["steps"] == "6 per epoch, 60 left"
     assert facts["largest batch"].startswith("8 pairs of ")
-    assert "48 training pairs, 6 validation pairs" in answer.stderr
     assert sorted(beside.rglob("*")) == before
 
 

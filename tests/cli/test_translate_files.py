@@ -102,7 +102,6 @@ def names(folder: Path) -> list[str]:
 def test_a_file_is_complete_and_reported(job, source: Path, whole: bytes, tmp_path: Path) -> None:
     answer = job(source)
     assert (tmp_path / "out.txt").read_bytes() == whole
-    assert whole.count(b"\n") == NUM_LINES
     assert len(set(whole.split(b"\n"))) > NUM_LINES / 4
     assert answer.stdout == ""
     assert answer.stderr.startswith("translated 612 lines in ")
@@ -125,10 +124,10 @@ def test_the_parts_of_a_file_are_whole_buffers_and_make_up_the_whole(
     assert [part.count(b"\n") for part in parts] == [0, BUFFER, BUFFER, 100]
 
 
-@pytest.mark.parametrize("shard", ["0/4", "5/4", "3", "a/b", "1/0"])
-def test_no_such_part(ptenmt, job, source: Path, shard: str) -> None:
-    assert f"--shard {shard} is not K/N" in job(source, "--shard", shard, code=1).stderr
-    assert "--shard needs --input and --output" in ptenmt("translate", "--shard", shard, "x", code=1).stderr
+def test_no_such_part(ptenmt, job, source: Path) -> None:
+    for shard in ("0/4", "5/4", "3", "a/b", "1/0"):
+        assert f"--shard {shard} is not K/N" in job(source, "--shard", shard, code=1).stderr
+    assert "--shard needs --input and --output" in ptenmt("translate", "--shard", "1/4", "x", code=1).stderr
 
 
 def test_a_pipe_is_read_like_a_file(job, tmp_path: Path) -> None:
@@ -180,8 +179,6 @@ def test_output_started_otherwise_is_not_resumed(
     assert error == f"error: --resume: out.txt was started with beam_size 1, not 2{hint}"
     error = job(source, "--resume", "--shard", "3/4", code=1).stderr
     assert error == f"error: --resume: out.txt was started with first line 1, not 257{hint}"
-    several = ("--set", "decoding.num_hypotheses=2")
-    assert "num_hypotheses 1, not 2" in job(source, "--resume", *several, code=1).stderr
     for file in (other, short):
         error = job(file, "--resume", code=1).stderr
         assert "the input does not start with the 256 lines translated before for out.txt" in error
@@ -205,10 +202,6 @@ def test_damaged_partial_output_is_not_resumed(job, stopped, source: Path, tmp_p
     record = tmp_path / ".out.txt.partial.json"
     record.write_text("{")
     assert f"--resume: {record} is damaged" in job(source, "--resume", code=1).stderr
-    record.unlink()
-    record.mkdir()
-    error = job(source, "--resume", code=1).stderr
-    assert error.startswith(f"error: --resume: cannot read {record}: Is a directory\n")
 
 
 def test_sampled_output_is_resumed(job, stopped, source: Path, tmp_path: Path) -> None:
@@ -244,11 +237,6 @@ def test_an_output_that_exists_is_not_replaced(
     assert ptenmt("translate", "olá", "-o", str(output), code=1).stderr == refused
     assert job(source, "--resume").stderr == f"{output} is complete: nothing to resume\n"
     assert output.read_text() == "corrected"
-    pairs = tmp_path / "bt.tsv"
-    pairs.write_text("a\tb\n")
-    command = ("backtranslate", "--run", "tiny", "--input", str(source), "--output", str(pairs))
-    assert f"--output {pairs} exists" in ptenmt(*command, code=1).stderr
-    assert "is complete: nothing to resume" in ptenmt(*command, "--resume").stderr
     monkeypatch.undo()
     output.write_text("")  # as mktemp leaves it
     job(source)
@@ -265,15 +253,9 @@ def test_one_process_at_a_time_writes_a_file(job, source: Path, tmp_path: Path) 
     assert names(tmp_path) == []
 
 
-def test_a_dash_is_standard_input(ptenmt, random_run: Path) -> None:
-    errors = [
-        ptenmt("translate", "--run", str(random_run), *dash, stdin="gato\n\n").stdout for dash in ((), ("-",))
-    ]
-    assert errors[0] == errors[1]
-    assert errors[0].count("\n") == 2
-
-
-def test_a_bad_line_is_named_and_what_came_before_is_kept(job, source: Path, tmp_path: Path) -> None:
+def test_a_bad_line_is_named_and_what_came_before_is_kept(
+    ptenmt, job, source: Path, random_run: Path, tmp_path: Path
+) -> None:
     lines = source.read_bytes().split(b"\n")
     lines[299] = "olá".encode("latin-1")
     bad = tmp_path / "bad.txt"
@@ -282,15 +264,13 @@ def test_a_bad_line_is_named_and_what_came_before_is_kept(job, source: Path, tmp
     assert f"error: {bad}, line 300: byte 3 is not valid UTF-8\n" in answer.stderr
     assert "stopped: 256 lines saved; resume with\n" in answer.stderr
     assert not (tmp_path / "out.txt").exists()
-
     lines[299] = b""
     bad.write_bytes(b"\n".join(lines))
     job(bad, "--resume")
-    resumed = (tmp_path / "out.txt").read_bytes()
-    (tmp_path / "out.txt").unlink()
-    job(bad)
-    assert (tmp_path / "out.txt").read_bytes() == resumed
-    assert resumed.count(b"\n") == NUM_LINES
+    assert (tmp_path / "out.txt").read_bytes().count(b"\n") == NUM_LINES
+    answer = ptenmt("translate", "--run", str(random_run), stdin=b"gato\nol\xe1\n", code=1)
+    assert answer.stdout.count("\n") == 1
+    assert "error: standard input, line 2: byte 3 is not valid UTF-8" in answer.stderr
 
 
 @pytest.mark.parametrize(
@@ -391,9 +371,3 @@ def test_strange_lines(ptenmt, random_run: Path, tmp_path: Path, count: int) -> 
     answers = [json.loads(line) for line in result.stdout.split("\n")[:-1]]
     assert [answer["source"] for answer in answers] == lines[:2048]
     assert [answer["translation"] for answer in answers] == written[:2048]
-
-
-def test_what_came_before_a_bad_line_of_standard_input_is_written(ptenmt, random_run: Path) -> None:
-    answer = ptenmt("translate", "--run", str(random_run), stdin=b"gato\nol\xe1\n", code=1)
-    assert answer.stdout.count("\n") == 1
-    assert "error: standard input, line 2: byte 3 is not valid UTF-8" in answer.stderr
