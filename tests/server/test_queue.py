@@ -47,12 +47,9 @@ class Requests:
     def __init__(self, queue: SentenceQueue, engine: RepeatingEngine) -> None:
         self.queue, self.engine = queue, engine
 
-    def submit(
-        self, *sentences: tuple[int, int], max_length: int = 99, beam_size: int = 4, client: str = ""
-    ) -> PendingHypotheses:
+    def submit(self, *sentences: tuple[int, int], client: str = "", **how: int) -> PendingHypotheses:
         """Submit sentences (word, length), all of one request."""
-        request = QueuedRequest(self.queue, client)
-        return self.submit_of(request, *sentences, max_length=max_length, beam_size=beam_size)
+        return self.submit_of(QueuedRequest(self.queue, client), *sentences, **how)
 
     def submit_of(
         self, request: QueuedRequest, *sentences: tuple[int, int], max_length: int = 99, beam_size: int = 4
