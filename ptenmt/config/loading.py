@@ -203,14 +203,12 @@ class _StrictLoader(yaml.SafeLoader):
 def _has(values: Any, name: str) -> bool:
     """Whether nested values have an option with this dotted name."""
     section, _, rest = name.partition(".")
-    if not isinstance(values, dict) or section not in values:
-        return False
-    return not rest or _has(values[section], rest)
+    has_section = isinstance(values, dict) and section in values
+    return has_section and (not rest or _has(values[section], rest))
 
 
 def _apply_override(values: dict[str, Any], override: str) -> None:
-    name, equals, text = override.partition("=")
-    name = name.strip()
+    name, equals, text = map(str.strip, override.partition("="))
     if not equals or not name:
         raise ConfigError(f"--set {override} is not of the form section.option=value")
     if name in _REMOVED:
