@@ -177,17 +177,13 @@ def test_an_average_works_like_any_run(ptenmt: Command, tmp_path: Path):
 
 
 @pytest.mark.usefixtures("_there")
-def test_another_text_is_refused_and_more_epochs_are_not(ptenmt: Command, tmp_path: Path):
-    book = tmp_path / "other.txt"
+def test_texts_that_are_refused(ptenmt: Command, tmp_path: Path):
+    book, train = tmp_path / "other.txt", ["train", "--config", "next-word.yaml"]
     book.write_text(" ".join(reversed(WORDS * 40)), encoding="utf-8")
-    same = ["train", "--config", "next-word.yaml", "--run", "pooled"]
-    error = ptenmt(*same, *arguments(f"data.path={book}"), code=1).stderr
+    error = ptenmt(*train, "--run", "pooled", *arguments(f"data.path={book}"), code=1).stderr
     assert "pooled was trained on other text than its config now reads" in error
-
-
-def test_a_text_that_is_too_short(ptenmt: Command, empty: Path):
-    (empty / "book.txt").write_text(" ".join(WORDS[:7]), encoding="utf-8")
-    error = ptenmt("train", "--config", "next-word.yaml", *arguments(), code=1).stderr
+    book.write_text(" ".join(WORDS[:7]), encoding="utf-8")
+    error = ptenmt(*train, "--run", "new", *arguments(f"data.path={book}"), code=1).stderr
     assert "has 7 words, too few for windows of 6: one to train on" in error
 
 

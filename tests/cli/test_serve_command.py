@@ -127,13 +127,11 @@ def test_options_reach_the_server(ptenmt, random_run: Path, started: dict[str, A
         *("--set", "decoding.length_penalty=0.5", "--threads", "3", "--verbose"),
     )
     service = started["service"]
-    assert service.limits == Limits(**limits)
+    assert (service.limits, len(service._queue._threads)) == (Limits(**limits), 3)
     assert service.models.default.model.translator.config.decoding.length_penalty == 0.5
-    assert len(service._queue._threads) == 3
     expected = {"origins": ["https://a.org", "https://b.org"], "prefix": "/pt"}
     expected |= {"max_connections": 7, "address": "127.0.0.1", "is_verbose": True}
-    assert {name: started[name] for name in expected} == expected
-    assert not started["keys"].are_required
+    assert started.items() >= expected.items()
     assert answer.stdout == ""
     assert re.search(r"pt → en with random \(step 1, trained .*\) at http://127.0.0.1:\d+", answer.stderr)
     assert ptenmt("serve", "--run", str(random_run), "--port", "0", "--quiet").stderr == ""

@@ -62,6 +62,9 @@ def test_a_fresh_start_keeps_the_old_run(ptenmt) -> None:
     (aside,) = Path("checkpoints").glob("tiny.*")
     assert f"warning: the old run is kept as {aside}\n" in answer.stderr
     assert epochs_recorded() == [1]
+    advice = "below 10 BLEU, translations have little to do with their sources"
+    assert advice in answer.stderr
+    assert advice not in Path("train.err").read_text()
 
 
 @pytest.mark.usefixtures("beside")
@@ -145,14 +148,6 @@ def test_a_closed_terminal_saves_too(copied_run: Path) -> None:
 
 
 @pytest.mark.usefixtures("_uncompiled")
-def test_a_poor_score_comes_with_advice(ptenmt, copied_run: Path) -> None:
-    short = ["--config", "tiny.yaml", "--set", "training.epochs=1", "--run", "short"]
-    advice = "below 10 BLEU, translations have little to do with their sources"
-    assert advice in ptenmt("train", *short).stderr
-    assert "below 10 BLEU" not in (copied_run / "train.err").read_text()
-
-
-@pytest.mark.usefixtures("_uncompiled")
 def test_a_run_that_somebody_removed_is_not_done(
     ptenmt, copied_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,10 +184,13 @@ def test_a_dry_run_reports_sizes_and_writes_nothing(ptenmt, beside: Path) -> Non
     before = sorted(beside.rglob("*"))
     answer = ptenmt("train", "--config", "tiny.yaml", "--run", "new", "--dry-run")
     facts = dict(re.split(r" {2,}", line) for line in answer.stdout.splitlines()[1:])
+    expected = {
+        "pairs": "48 train, 6 validation, 6 test",
+        "parameters": "6,646",
+        "steps": "6 per epoch, 60 left",
+    }
+    assert facts.items() >= expected.items()
     assert facts.keys() >= {"peak memory", "time left"}
-    assert facts["pairs"] == "48 train, 6 validation, 6 test"
-    assert facts["parameters"] == "6,646"
-    assert facts["steps"] == "6 per epoch, 60 left"
     assert facts["largest batch"].startswith("8 pairs of ")
     assert sorted(beside.rglob("*")) == before
 

@@ -37,18 +37,15 @@ def _there(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def translations(tiny: Translator) -> list[Translation]:
-    return tiny.translate(LINES)
+    """Of ``LINES``, something to test with."""
+    found = tiny.translate(LINES)
+    assert len({translation.text for translation in found}) == len(LINES)
+    assert any(translation.text != translation.raw for translation in found)
+    return found
 
 
 def texts(translations: list[Translation]) -> str:
     return "".join(f"{translation.text}\n" for translation in translations)
-
-
-def test_the_model_translates_something_to_test_with(translations: list[Translation]) -> None:
-    texts = [translation.text for translation in translations]
-    assert len(set(texts)) == len(LINES)
-    assert [text for text in texts if not text.strip()] == [line for line in LINES if not line.strip()]
-    assert any(translation.text != translation.raw for translation in translations)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
@@ -239,7 +236,6 @@ def test_tensorflow_is_loaded_for_its_engine_alone(
 def test_a_text_of_several_lines_keeps_them(ptenmt, translations: list[Translation]) -> None:
     answer = ptenmt("translate", f"{LINES[0]}\n\n{LINES[2]}\n")
     assert answer.stdout == f"{translations[0].text}\n\n{translations[2].text}\n\n"
-    assert ptenmt("translate", *BEST, f"{LINES[0]}\n{LINES[2]}").stdout.count("\n") == 2
 
 
 def test_a_glossary_gives_terms_their_translations(ptenmt, tmp_path: Path) -> None:
