@@ -104,7 +104,9 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
-def test_an_interrupted_run_over_documents_resumes(ptenmt, tmp_path: Path, monkeypatch) -> None:
+def test_an_interrupted_run_over_documents_resumes_and_replaces_none(
+    ptenmt, tmp_path: Path, monkeypatch
+) -> None:
     names, whole, folder = write_documents(tmp_path), tmp_path / "whole", tmp_path / "en"
     ptenmt("translate", *names, "--output-dir", str(whole))
     assert sorted(contents(whole)) == ["a.md", "b.json", "c.po", "d.vtt"]
@@ -121,25 +123,13 @@ def test_an_interrupted_run_over_documents_resumes(ptenmt, tmp_path: Path, monke
     assert "stopped: 2 documents saved; resume with\n  ptenmt translate --resume " in answer.stderr
     assert sorted(contents(folder)) == ["a.md", "b.json"]
     (folder / "b.json").write_text("corrected")
-    assert ptenmt(*command, "--resume").stderr.count("translated before") == 2
-    assert contents(folder) == {**contents(whole), "b.json": b"corrected"}
-
-
-def test_a_translation_that_exists_is_not_replaced(ptenmt, tmp_path: Path, monkeypatch) -> None:
-    names, folder = write_documents(tmp_path), tmp_path / "en"
-    folder.mkdir()
-    (folder / "c.po").write_text("corrected")
-    command = ("translate", *names, "--output-dir", str(folder))
+    (folder / "a.md").unlink()
     assert ptenmt(*command, code=1).stderr == (
-        f"error: {folder / 'c.po'} exists\n  choose another --output-dir, delete it, or keep it and "
+        f"error: {folder / 'b.json'} exists\n  choose another --output-dir, delete it, or keep it and "
         "translate the others with --resume\n"
     )
-    assert contents(folder) == {"c.po": b"corrected"}
+    assert contents(folder) == {"b.json": b"corrected"}
     assert ptenmt(*command, "--resume").stderr.count("translated before") == 1
-    complete = contents(folder)
-    assert sorted(complete) == ["a.md", "b.json", "c.po", "d.vtt"]
-    assert complete["c.po"] == b"corrected"
-    with monkeypatch.context() as patch:
-        patch.setattr("ptenmt.cli.documents.translate_document", None)
-        assert ptenmt(*command, "--resume").stderr.count("translated before") == 4
-    assert contents(folder) == complete
+    assert contents(folder) == {**contents(whole), "b.json": b"corrected"}
+    monkeypatch.setattr("ptenmt.cli.documents.translate_document", None)
+    assert ptenmt(*command, "--resume").stderr.count("translated before") == 4
