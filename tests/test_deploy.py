@@ -83,31 +83,21 @@ def test_all_but_the_server_and_documents_imports_what_is_always_installed() -> 
     optional_parts = [*(package / "server").rglob("*"), *(package / "documents").rglob("*")]
     files = [*{*package.rglob("*.py")} - {*optional_parts, package / "cli" / "serve.py"}]
     assert len(files) > 100
-    imported = set().union(*map(third_party, files)) - {
-        "comet",
-        "torch",
-    }  # evaluate --comet says what to install
+    imported = set().union(*map(third_party, files)) - {"comet", "torch"}  # of evaluate --comet
     assert imported <= modules(PROJECT["dependencies"]) | WITH_OTHERS.keys()
     for module, through in WITH_OTHERS.items():
         names = [re.split(r"[^\w-]", line)[0] for line in metadata.requires(through) or ()]
         assert module in {MODULES.get(name, name) for name in names}
 
-
-def test_dependencies_are_few_and_each_has_a_reason() -> None:
-    assert len(PROJECT["dependencies"]) <= 24
-
-
-def test_documents_import_what_their_extra_has() -> None:
-    files = (ROOT / "ptenmt" / "documents").rglob("*.py")
+    files = [*(package / "documents").rglob("*.py")]
     imported = set().union(*map(third_party, files))
     assert imported <= modules([*PROJECT["dependencies"], *EXTRAS["documents"]])
+    assert len(PROJECT["dependencies"]) <= 24, "they are few, and each has a reason"
 
 
 def test_all_that_is_copied_into_the_image_is_sent_to_its_builder() -> None:
     dockerfile = (ROOT / "deploy" / "Dockerfile").read_text()
-    copied = {
-        source for line in re.findall(r"^COPY (?!--)(.*) \S+$", dockerfile, re.M) for source in line.split()
-    }
+    copied = {*" ".join(re.findall(r"^COPY (?!--)(.*) \S+$", dockerfile, re.M)).split()}
     sent = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
     assert copied == sent
     assert all((ROOT / name).exists() for name in sent)
@@ -129,7 +119,11 @@ def test_deployments_use_options_and_routes_that_exist() -> None:
     group: Any = typer.main.get_command(app)
     known = {name for parameter in group.get_command(None, "serve").params for name in parameter.opts}
     for words in commands:
-        assert {word for word in words if word.startswith("--")} <= known
+        assert {word for word in words if word.startswith("--")} <= known - {"--run"}, (
+            "they serve the starter"
+        )
+    assert "volumes" not in compose
+    assert not any("persistentVolumeClaim" in volume for volume in pod["volumes"])
     assert (ROOT / "deploy" / compose["build"]["context"] / compose["build"]["dockerfile"]).exists()
     routes = {route.path for route in server.router.routes}
     for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
@@ -138,17 +132,6 @@ def test_deployments_use_options_and_routes_that_exist() -> None:
     assert service["spec"]["selector"].items() <= deployment["spec"]["template"]["metadata"]["labels"].items()
     assert service["spec"]["ports"][0]["targetPort"] == container["ports"][0]["name"]
     assert compose["ports"][0].endswith(f":{container['ports'][0]['containerPort']}")
-
-
-def test_the_starter_is_served_unless_somebody_changes_the_files() -> None:
-    compose = yaml.safe_load(deployed("compose.yaml"))["services"]["ptenmt"]
-    pod = next(yaml.safe_load_all(deployed("kubernetes.yaml")))["spec"]["template"]["spec"]
-    entry_point = re.findall(r"^ENTRYPOINT (.*)$", deployed("Dockerfile"), re.M)[0]
-    unit = re.findall(r"^ExecStart=(.*)$", deployed("ptenmt.service"), re.M)[0]
-    for command in (*compose["command"], *pod["containers"][0]["args"], entry_point, unit):
-        assert "--run" not in command
-    assert "volumes" not in compose
-    assert not any("persistentVolumeClaim" in volume for volume in pod["volumes"])
 
 
 def test_the_proxy_connects_to_the_server_and_logs_no_query_strings() -> None:

@@ -5,26 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-HOSTILE = {
-    "COLUMNS": "20",
-    "CURL_CA_BUNDLE": "/nowhere",
-    "FORCE_COLOR": "1",
-    "HTTPS_PROXY": "http://127.0.0.1:9",
-    "KERAS_BACKEND": "jax",
-    "LC_ALL": "pt_PT.ISO8859-1",
-    "NO_COLOR": "1",
-    "OMP_NUM_THREADS": "64",
-    "PTENMT_DEBUG": "1",
-    "PYTEST_ADDOPTS": "--verbose",
-    "PYTHONDONTWRITEBYTECODE": "1",
-    "PYTHONIOENCODING": "ascii",
-    "PYTHONPATH": "/nowhere",
-    "PYTHONUNBUFFERED": "1",
-    "PYTHONWARNINGS": "error",
-    "TF_CONFIG": "{}",
-    "TF_CPP_MIN_LOG_LEVEL": "0",
-    "XDG_CACHE_HOME": "/nowhere",
-}
+ONES = ("FORCE_COLOR", "NO_COLOR", "PTENMT_DEBUG", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
+PLACES = ("CURL_CA_BUNDLE", "PYTHONPATH", "XDG_CACHE_HOME")
+HOSTILE = dict.fromkeys(ONES, "1") | dict.fromkeys(PLACES, "/nowhere")
+HOSTILE |= {"COLUMNS": "20", "OMP_NUM_THREADS": "64", "TF_CONFIG": "{}", "TF_CPP_MIN_LOG_LEVEL": "0"}
+HOSTILE |= {"HTTPS_PROXY": "http://127.0.0.1:9", "KERAS_BACKEND": "jax", "LC_ALL": "pt_PT.ISO8859-1"}
+HOSTILE |= {"PYTEST_ADDOPTS": "--verbose", "PYTHONIOENCODING": "ascii", "PYTHONWARNINGS": "error"}
 SET_LATER = {"KERAS_BACKEND", "TF_CPP_MIN_LOG_LEVEL", "XDG_CACHE_HOME"}
 """By fixtures and by ptenmt."""
 FIRST_TEST = "test_of_the_environment_only_what_the_machine_needs_is_left"

@@ -39,9 +39,8 @@ print(json.dumps(sorted(set({HEAVY}) & sys.modules.keys())))
 
 def tokenizers(kind: str, *, shared: bool) -> TokenizerPair:
     if kind != "wordpiece":
-        return build_tokenizers(
-            TokenizerConfig(kind=kind, vocabulary_size=40, shared=shared), PAIRS, ("pt", "en")
-        )
+        config = TokenizerConfig(kind=kind, vocabulary_size=40, shared=shared)
+        return build_tokenizers(config, PAIRS, ("pt", "en"))
     words = sorted({word for pair in PAIRS for text in pair for word in text.split()})
     vocabulary = "".join(f"{piece}\n" for piece in (*SPECIAL_PIECES, *words)).encode()
     return TokenizerPair(WordPieceTokenizer("pt", vocabulary), WordPieceTokenizer("en", vocabulary))
@@ -118,10 +117,8 @@ def test_a_run_that_was_only_trained_is_used_without_tensorflow(tmp_path: Path) 
     assert "loss" in answer.stdout
     assert "TensorFlow is not installed: exporting without model.keras" in answer.stderr
     exported = {file.name for file in (run / "export" / "weights").iterdir()}
-    assert exported == {
-        *("model.safetensors", "config.yaml", "tokenizer"),
-        *("README.md", "SHA256SUMS", "export.json"),
-    }
+    card = {"README.md", "SHA256SUMS", "export.json"}
+    assert exported == card | {"model.safetensors", "config.yaml", "tokenizer"}
 
 
 def test_a_server_starts_without_training() -> None:

@@ -24,13 +24,10 @@ def test_results_come_in_order() -> None:
     assert list(parallel_map(factorial, [])) == []
 
 
-def test_the_work_is_done_by_two_other_processes() -> None:
+def test_the_work_is_done_by_two_other_processes_which_ctrl_c_at_a_terminal_does_not_reach() -> None:
     found = [process for _, process in parallel_map(eval, [PROCESS_ID] * 200)]
     assert found[:4] == [os.getpid()] * 4
     assert len(set(found)) == 3
-
-
-def test_ctrl_c_at_a_terminal_does_not_reach_them() -> None:
     groups = {group for _, group in list(parallel_map(eval, ["__import__('os').getpgrp()"] * 20))[5:]}
     assert os.getpgrp() not in groups
 

@@ -65,11 +65,11 @@ def test_digits_agree(pairs: list[tuple[str, str, str]]) -> None:
         assert not missing, (portuguese, english)
 
 
-@pytest.mark.parametrize("character", RARE_CHARACTERS)
-def test_rare_characters_are_shown(pairs: list[tuple[str, str, str]], character: str) -> None:
-    assert sum(character in portuguese for _, portuguese, _ in pairs) >= MIN_SHOWN
-    if character not in "º":  # of ordinals, written otherwise in English
-        assert sum(character in english for *_, english in pairs) >= MIN_SHOWN // 2
+def test_rare_characters_are_shown(pairs: list[tuple[str, str, str]]) -> None:
+    for character in RARE_CHARACTERS:
+        assert sum(character in portuguese for _, portuguese, _ in pairs) >= MIN_SHOWN
+        if character not in "º":  # of ordinals, written otherwise in English
+            assert sum(character in english for *_, english in pairs) >= MIN_SHOWN // 2
 
 
 def test_held_out_fillers_are_disjoint(grammar: quantities.Grammar) -> None:

@@ -128,10 +128,8 @@ class _Messages(logging.Handler):
         self._screen = screen
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.levelno < logging.WARNING:
-            self._screen.note(record.getMessage())
-        else:
-            self._screen.warn(record.getMessage())
+        show = self._screen.note if record.levelno < logging.WARNING else self._screen.warn
+        show(record.getMessage())
 
 
 def make_console(**options: Any) -> "Console":
@@ -243,8 +241,9 @@ def model_label(trained: "TrainedModel") -> str:
 
 
 def option_value(value: object) -> str:
-    """An option's value as YAML writes it, or a dash for none."""
-    return NOTHING if value in (None, ()) else show_value(value)
+    """An option's value as YAML writes it, a dash for none, or how many files or stages a long list has."""
+    text = NOTHING if value in (None, ()) else show_value(value)
+    return f"{len(value)}, in --json" if isinstance(value, tuple) and len(text) > 200 else text
 
 
 def shown_perplexity(loss: float | None) -> str:

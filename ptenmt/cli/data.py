@@ -40,8 +40,7 @@ def download(
         screen.say(f"data set {settings.data.dataset}: ready")
     if tokenizer.kind == "wordpiece":
         screen.say(f"tokenizer: {tokenizer.path}")
-    corpora = fetch_corpora(settings.data)
-    for facts in corpora:
+    for facts in fetch_corpora(settings.data):
         screen.say(f"corpus {facts['name']}, licence: {facts['licence']}")
 
 

@@ -20,7 +20,7 @@ from ptenmt.runs.history import NOTHING, metric_name, metric_value
 from ptenmt.training import events
 
 _PLAIN_REPORTS_PER_EPOCH = 4
-_GONE = {"pairs": "training pairs dropped", "windows": "windows dropped because their next word is unknown"}
+_GONE = {"pairs": "training pairs left out", "windows": "windows dropped because their next word is unknown"}
 _COMPILING = "compiling the first step…"
 _MIN_LABEL_WIDTH = 4
 _MAX_SAMPLE_CHARACTERS = 2000

@@ -19,18 +19,18 @@ from ptenmt.errors import ConfigError
 logger = logging.getLogger(__name__)
 
 _REMOVED = {
-    "data.filters.same_numbers",
-    "data.filters.same_urls",
-    "data.filters.balanced_brackets",
-    "data.limit",
-    "data.short_windows",
-    "tokenizer.sampling",
-    "tokenizer.sha256",
-    "checkpoint.keep_best",
-    "decoding.coverage_penalty",
-    "training.tensorboard",
+    "data.filters.same_numbers": "OpusFilter compares numbers",
+    "data.filters.same_urls": "OpusFilter compares URLs",
+    "data.filters.balanced_brackets": "OpusFilter counts brackets",
+    "data.limit": "limit of each file, or training.max_steps",
+    "data.short_windows": "model.prediction=causal learns from every prefix",
+    "tokenizer.sampling": "data.augment.typos, model.word_dropout",
+    "tokenizer.sha256": "vocabularies are verified as they are read",
+    "checkpoint.keep_best": "ptenmt average --last K",
+    "decoding.coverage_penalty": "decoding.length_penalty",
+    "training.tensorboard": "ptenmt inspect history",
 }
-"""Options of older versions, which configs and runs may still name; they are without effect."""
+"""Options of older versions, without effect, which configs and runs may still name; what replaces them."""
 
 
 def config_folders() -> list[Path]:
@@ -60,7 +60,7 @@ def load_config(name: str | Path, overrides: Sequence[str] = ()) -> Config:
         values = _read_yaml(path)
         for override in overrides:
             _apply_override(values, override)
-        if removed := sorted(name for name in _REMOVED if _has(values, name)):
+        if removed := sorted(f"{name} ({way})" for name, way in _REMOVED.items() if _has(values, name)):
             logger.warning("%s: no longer an option, and ignored: %s", shown, ", ".join(removed))
         try:
             return build_config(values, Path(), path.parent)
@@ -203,16 +203,16 @@ class _StrictLoader(yaml.SafeLoader):
 def _has(values: Any, name: str) -> bool:
     """Whether nested values have an option with this dotted name."""
     section, _, rest = name.partition(".")
-    if not isinstance(values, dict) or section not in values:
-        return False
-    return not rest or _has(values[section], rest)
+    has_section = isinstance(values, dict) and section in values
+    return has_section and (not rest or _has(values[section], rest))
 
 
 def _apply_override(values: dict[str, Any], override: str) -> None:
-    name, equals, text = override.partition("=")
-    name = name.strip()
+    name, equals, text = map(str.strip, override.partition("="))
     if not equals or not name:
         raise ConfigError(f"--set {override} is not of the form section.option=value")
+    if name in _REMOVED:
+        raise ConfigError(f"--set {override}: {name} is no longer an option", f"instead: {_REMOVED[name]}")
     if name not in dict(_options(Config)):
         raise _unknown(name)
     try:

@@ -33,7 +33,7 @@ _SPLITS: tuple[_Split, ...] = ("train", *_HELD_OUT)
 # Options that the training pairs do not depend on, or only through the files that they name.
 _ELSEWHERE = {option.name for option in fields(DataConfig) if option.metadata.get("resumable")}
 _ELSEWHERE |= {"stages", "augment"}
-_OVERLAP = "in validation or test"
+_OVERLAP = "held out"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -325,7 +325,7 @@ def _require_pairs(split: str, pairs: Sized, removed: Mapping[str, int] | None =
         return
     counts = ", ".join(f"{count:,} {name}" for name, count in (removed or {}).items() if count)
     raise DataError(
-        f"no {split} pair is left" + (f" (removed: {counts})" if counts else ""),
+        f"no {split} pair is left" + (f" (left out: {counts})" if counts else ""),
         hint="give more pairs, without sentences of the validation or test pairs, or loosen data.filters; to "
         "overfit a few on purpose, set data.hold_out to false",
     )

@@ -21,8 +21,6 @@ from ptenmt.errors import PtenmtError
 from ptenmt.signals import process_signals
 
 COMMANDS = ["download", "train", "evaluate", "translate", "average", "export", "info", "serve", "compare"]
-
-
 VIEWS = ["positions", "schedule", "history", "tokens", "attention", "alignment"]
 
 
@@ -77,17 +75,10 @@ def test_version(ptenmt, option: str) -> None:
         (["--foo"], "no such option: --foo"),
         (["info", "--rnu", "x"], "no such option: --rnu (Possible options: --run)"),
         (["evaluate", "--split", "train"], "invalid value for '--split': 'train' is not one of"),
-        (["translate", "--threads", "x", "x"], "invalid value for '--threads': 'x' is not a valid int"),
-        (
-            ["translate", "--threads", "100000", "x"],
-            "invalid value for '--threads': 100000 is not in the range",
-        ),
         (["distil", "--threads", "x"], "invalid value for '--threads': 'x' is not a valid int"),
-        (["translate", "--output"], "option '--output' requires an argument"),
         (["train"], "missing option '--config' / '-c'"),
         (["trian"], "no such command 'trian'"),
         (["inspect", "postions"], "no such command 'postions'"),
-        (["info", "extra"], "got unexpected extra argument"),
     ],
 )
 def test_a_mistyped_command_line_is_one_error_line_and_exits_with_2(
@@ -130,24 +121,14 @@ def test_debugging_shows_the_traceback(empty: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.usefixtures("empty")
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), ValueError("when calling Dense.call()")])
-def test_an_interruption_is_no_traceback_nor_is_the_error_that_a_library_makes_of_it(
-    ptenmt, error: BaseException, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupt(**_options: object) -> None:
-        monkeypatch.setattr(process_signals, "is_interrupted", isinstance(error, ValueError))
-        raise error
-
-    monkeypatch.setattr("ptenmt.cli.runs.list_runs", interrupt)
-    assert ptenmt("info", code=130).stderr == "interrupted\n"
-
-
-@pytest.mark.usefixtures("empty")
-def test_an_interruption_that_tensorflow_swallows_is_made_up_for(
-    ptenmt, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), ValueError("when calling Dense.call()"), None])
+def test_an_interruption_is_no_traceback_whatever_a_library_makes_of_it(
+    ptenmt, error: BaseException | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def load() -> None:
-        monkeypatch.setattr(process_signals, "is_interrupted", True)
+        monkeypatch.setattr(process_signals, "is_interrupted", not isinstance(error, KeyboardInterrupt))
+        if error is not None:  # or TensorFlow has swallowed it
+            raise error
 
     monkeypatch.setattr("ptenmt.processes.load_tensorflow", load)
     assert ptenmt("average", "--run", "nowhere", code=130).stderr == "interrupted\n"
@@ -184,17 +165,14 @@ def test_an_interruption_at_the_start_is_no_traceback(empty: Path, seconds: floa
 
 
 def test_completion_offers_configs_and_runs(empty: Path) -> None:
-
     (empty / "configs").mkdir()
     (empty / "configs" / "mine.yaml").touch()
     presets = [path.name for path in sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))]
     assert "base.yaml" in presets
     for words, offered in {
         "train --config ": sorted([*presets, "mine.yaml"]),
-        "train --config m": ["mine.yaml"],
         "train --config demo --set model.d_": ["model.d_model=", "model.d_ff="],
         "translate --set decoding.top": ["decoding.top_k=", "decoding.top_p="],
-        "translate --set model.d_": [],
         "translate --run ": ["starter"],
     }.items():
         given = {"_PTENMT_COMPLETE": "complete_bash", "COMP_WORDS": f"ptenmt {words}"}
@@ -206,7 +184,6 @@ def test_completion_offers_configs_and_runs(empty: Path) -> None:
 def test_texts_on_the_command_line_are_utf_8_in_any_locale(monkeypatch: pytest.MonkeyPatch) -> None:
     from ptenmt.cli import options
 
-    assert options.as_text(["não", "olá"]) == ["não", "olá"]
     with pytest.raises(PtenmtError, match=r"the text 'ol\\udce1' is not UTF-8"):
         options.as_text(["não", "ol\udce1"])
     monkeypatch.setattr("os.fsencode", lambda text: text.encode("latin-1", "surrogateescape"))
@@ -244,12 +221,7 @@ def test_results_and_errors_as_json() -> None:
     assert document("import", str(marian), "--run", "opus")["imported_from"]["form"].endswith("Marian")
     more = document("train", "--config", "tiny.yaml", "--set", "training.epochs=11")
     assert (more["run"], more["last"]["epoch"]) == ("tiny", 11)
-    for arguments in (
-        ["info", "--run", "nix"],
-        ["import", "nix", "--run", "x"],
-        ["data", "--config", "a" * 300],
-    ):
-        assert document(*arguments, code=1)["error"].keys() == {"message", "hint"}
+    assert document("info", "--run", "nix", code=1)["error"].keys() == {"message", "hint"}
 
 
 def test_a_variable_names_the_run(ptenmt, copied_run: Path) -> None:

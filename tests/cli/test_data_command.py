@@ -37,13 +37,13 @@ def test_tables_have_files_filters_and_examples(ptenmt) -> None:
         ]
         assert answer.stdout.split("\n\n")[1].splitlines() == [
             "Removed",
-            "filter                 pairs, with examples",
-            "in validation or test  1 of second",
-            "                       o teste é este → another",
-            "over 3 words           1 of first",
-            "                       a b c d → <b>four</b>",
-            "near duplicates        1 of first",
-            "                       Um! → One.",
+            "filter           pairs, with examples",
+            "held out         1 of second",
+            "                 o teste é este → another",
+            "over 3 words     1 of first",
+            "                 a b c d → <b>four</b>",
+            "near duplicates  1 of first",
+            "                 Um! → One.",
         ]
 
 
@@ -57,4 +57,4 @@ def test_refusals_come_before_the_data_are_read(ptenmt) -> None:
     answer = ptenmt("data", "--config", "next-word.yaml", code=1)
     assert "task=next-word has no sentence pairs" in answer.stderr
     answer = ptenmt("data", "--config", "mine.yaml", "--set", "data.train=held.tsv", code=1)
-    assert "no training pair is left (removed: 1 in validation or test)" in answer.stderr
+    assert "no training pair is left (left out: 1 held out)" in answer.stderr

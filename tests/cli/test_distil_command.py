@@ -1,6 +1,5 @@
 """``ptenmt distil``: a student, a table, and what is said of both."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -21,12 +20,9 @@ def test_a_student_is_trained_and_compared_with_its_teacher(ptenmt, copied_run: 
     parameters = [line.split()[1:] for line in answer.lines if line.startswith("parameters")][0]
     assert int(parameters[0].replace(",", "")) < int(parameters[1].replace(",", ""))
     assert "validation pairs: BLEU" in answer.stdout
-    assert "training pairs" in answer.stderr
     assert (copied_run / "checkpoints" / "student" / "weights" / "best.safetensors").exists()
-    assert "BLEU" in ptenmt("evaluate", "--run", "student", "--split", "validation").stdout
 
-    again = ptenmt("distil", "--teacher", "tiny", *STUDENT)
-    assert "nothing left to do" in again.stderr
+    assert "nothing left to do" in ptenmt("distil", "--teacher", "tiny", *STUDENT).stderr
     other = ["distil", "--teacher", "tiny", *STUDENT, "--set", "model.d_model=16"]
     assert "start over with --fresh" in ptenmt(*other, code=1).stderr
     assert "the old run is kept as" in ptenmt(*other, "--fresh").stderr
@@ -57,21 +53,7 @@ def test_an_interruption_names_the_command_that_resumes(
     assert ptenmt("distil", "--teacher", "tiny", *STUDENT, code=143).stderr == said
 
 
-def test_what_cannot_be_distilled_is_one_line(ptenmt, copied_run: Path) -> None:
-    for options, message in (
-        (["--teacher", "nowhere", *STUDENT], "no run in checkpoints/nowhere"),
-        (
-            ["--teacher", "tiny", "--config", "next-word.yaml"],
-            "task=next-word has no translations to learn from",
-        ),
-    ):
-        assert ptenmt("distil", *options, code=1).stderr.startswith(f"error: {message}")
-    assert "missing option '--teacher'" in ptenmt("distil", *STUDENT, code=2).stderr
-    shutil.copytree(copied_run / "checkpoints" / "tiny", copied_run / "checkpoints" / "words")
-    config = copied_run / "checkpoints" / "words" / "config.yaml"
-    text = config.read_text().replace("task: translation", "task: next-word")
-    config.write_text(text.replace("metric: bleu", "metric: loss"))
-    error = ptenmt("distil", "--teacher", "words", *STUDENT, code=1).stderr
-    assert error.startswith(
-        "error: checkpoints/words is a next-word run; this command needs a translation run"
-    )
+@pytest.mark.usefixtures("beside")
+def test_next_words_cannot_be_distilled(ptenmt) -> None:
+    error = ptenmt("distil", "--teacher", "tiny", "--config", "next-word.yaml", code=1).stderr
+    assert error.startswith("error: task=next-word has no translations to learn from")

@@ -24,14 +24,3 @@ def test_it_reports_what_it_has_written(ptenmt, copied_run: Path) -> None:
 @pytest.mark.usefixtures("beside")
 def test_what_there_is_not_is_a_mistyped_command(ptenmt, option: tuple[str, str]) -> None:
     assert option[1] in ptenmt("export", *option, code=2).stderr
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--format", "argos"), "tokenizer.kind=words, tokenizer.shared=false"),
-    ],
-)
-@pytest.mark.usefixtures("beside")
-def test_what_does_not_go_together(ptenmt, words: tuple[str, ...], message: str) -> None:
-    assert message in ptenmt("export", *words, code=1).stderr

@@ -27,7 +27,6 @@ def test_names_that_no_run_can_have(ptenmt, name: str, reason: str) -> None:
     "arguments",
     [
         ["export", "--run", STARTER, "--output", "{}"],
-        ["export", "--run", STARTER, "--format", "argos", "--output", "{}"],
         ["train", "--config", "{}.yaml"],
         ["evaluate", "--run", STARTER, "--source", "file", "--reference", "file", "--report", "{}.md"],
         ["import", "{}", "--run", "new"],
@@ -68,8 +67,3 @@ def test_too_little_memory_for_tensorflow(tmp_path: Path) -> None:
     assert ended.returncode == 1
     assert ended.stderr.startswith("error: cannot load TensorFlow: ")
     assert ended.stderr.count("\n") == 2
-
-
-@pytest.mark.usefixtures("empty")
-def test_the_starter_cannot_be_averaged(ptenmt) -> None:
-    assert "starter comes without checkpoints" in ptenmt("average", "--run", STARTER, code=1).stderr

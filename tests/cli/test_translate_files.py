@@ -102,7 +102,6 @@ def names(folder: Path) -> list[str]:
 def test_a_file_is_complete_and_reported(job, source: Path, whole: bytes, tmp_path: Path) -> None:
     answer = job(source)
     assert (tmp_path / "out.txt").read_bytes() == whole
-    assert whole.count(b"\n") == NUM_LINES
     assert len(set(whole.split(b"\n"))) > NUM_LINES / 4
     assert answer.stdout == ""
     assert answer.stderr.startswith("translated 612 lines in ")
@@ -125,10 +124,10 @@ def test_the_parts_of_a_file_are_whole_buffers_and_make_up_the_whole(
     assert [part.count(b"\n") for part in parts] == [0, BUFFER, BUFFER, 100]
 
 
-@pytest.mark.parametrize("shard", ["0/4", "5/4", "3", "a/b", "1/0"])
-def test_no_such_part(ptenmt, job, source: Path, shard: str) -> None:
-    assert f"--shard {shard} is not K/N" in job(source, "--shard", shard, code=1).stderr
-    assert "--shard needs --input and --output" in ptenmt("translate", "--shard", shard, "x", code=1).stderr
+def test_no_such_part(ptenmt, job, source: Path) -> None:
+    for shard in ("0/4", "5/4", "3", "a/b", "1/0"):
+        assert f"--shard {shard} is not K/N" in job(source, "--shard", shard, code=1).stderr
+    assert "--shard needs --input and --output" in ptenmt("translate", "--shard", "1/4", "x", code=1).stderr
 
 
 def test_a_pipe_is_read_like_a_file(job, tmp_path: Path) -> None:
@@ -153,17 +152,11 @@ def test_an_interrupted_file_resumes_at_its_position(
     assert "512 before" in answer.stderr
     assert names(tmp_path) == ["out.txt"]
 
-
-def test_an_interruption_before_the_first_buffer_is_reported(
-    job, stopped, source: Path, whole: bytes, tmp_path: Path
-) -> None:
-    answer = stopped(0)
-    assert answer.stderr == "stopped: nothing is saved before 256 lines are done\n"
+    (tmp_path / "out.txt").unlink()
+    assert stopped(0).stderr == "stopped: nothing is saved before 256 lines are done\n"
     assert names(tmp_path) == []
-    answer = job(source, "--resume")
-    assert answer.stderr.startswith(
-        f"nothing to resume for {tmp_path / 'out.txt'}: starting from the first line\ntranslated"
-    )
+    said = f"nothing to resume for {tmp_path / 'out.txt'}: starting from the first line\ntranslated"
+    assert job(source, "--resume").stderr.startswith(said)
     assert (tmp_path / "out.txt").read_bytes() == whole
 
 
@@ -180,8 +173,6 @@ def test_output_started_otherwise_is_not_resumed(
     assert error == f"error: --resume: out.txt was started with beam_size 1, not 2{hint}"
     error = job(source, "--resume", "--shard", "3/4", code=1).stderr
     assert error == f"error: --resume: out.txt was started with first line 1, not 257{hint}"
-    several = ("--set", "decoding.num_hypotheses=2")
-    assert "num_hypotheses 1, not 2" in job(source, "--resume", *several, code=1).stderr
     for file in (other, short):
         error = job(file, "--resume", code=1).stderr
         assert "the input does not start with the 256 lines translated before for out.txt" in error
@@ -205,50 +196,33 @@ def test_damaged_partial_output_is_not_resumed(job, stopped, source: Path, tmp_p
     record = tmp_path / ".out.txt.partial.json"
     record.write_text("{")
     assert f"--resume: {record} is damaged" in job(source, "--resume", code=1).stderr
-    record.unlink()
-    record.mkdir()
-    error = job(source, "--resume", code=1).stderr
-    assert error.startswith(f"error: --resume: cannot read {record}: Is a directory\n")
 
 
-def test_sampled_output_is_resumed(job, stopped, source: Path, tmp_path: Path) -> None:
-    drawn = ["--set", "decoding.top_k=3"]
-    job(source, *drawn)
-    output = tmp_path / "out.txt"
-    whole = output.read_bytes()
+def test_sampled_and_compressed_output_is_resumed(job, stopped, source: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.txt.gz"
+    given = ["--set", "decoding.top_k=3", "--output", str(output)]  # of two outputs, the last one counts
+    job(source, *given)
+    whole = gzip.decompress(output.read_bytes())
     output.unlink()
-    stopped(2, *drawn)
-    job(source, *drawn, "--resume")
-    assert output.read_bytes() == whole
-    output.unlink()
-    job(source, *drawn, "--set", "decoding.seed=1")
-    assert output.read_bytes() != whole
-
-
-def test_compressed_output_is_resumed(job, stopped, source: Path, whole: bytes, tmp_path: Path) -> None:
-    last = ["--output", str(tmp_path / "out.txt.gz")]  # of two, the last one counts
-    stopped(1, *last)
-    job(source, *last, "--resume")
-    assert gzip.decompress((tmp_path / "out.txt.gz").read_bytes()) == whole
+    stopped(2, *given)
+    job(source, *given, "--resume")
+    assert gzip.decompress(output.read_bytes()) == whole
     assert names(tmp_path) == ["out.txt.gz"]
+    output.unlink()
+    job(source, *given, "--set", "decoding.seed=1")
+    assert gzip.decompress(output.read_bytes()) != whole
 
 
 def test_an_output_that_exists_is_not_replaced(
-    job, ptenmt, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    job, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     output = tmp_path / "out.txt"
     output.write_text("corrected")
     monkeypatch.setattr("ptenmt.cli.translate.find_run", None)  # it is known before a model is loaded
     refused = f"error: --output {output} exists\n  choose another file, or delete it\n"
     assert job(source, code=1).stderr == refused
-    assert ptenmt("translate", "olá", "-o", str(output), code=1).stderr == refused
     assert job(source, "--resume").stderr == f"{output} is complete: nothing to resume\n"
     assert output.read_text() == "corrected"
-    pairs = tmp_path / "bt.tsv"
-    pairs.write_text("a\tb\n")
-    command = ("backtranslate", "--run", "tiny", "--input", str(source), "--output", str(pairs))
-    assert f"--output {pairs} exists" in ptenmt(*command, code=1).stderr
-    assert "is complete: nothing to resume" in ptenmt(*command, "--resume").stderr
     monkeypatch.undo()
     output.write_text("")  # as mktemp leaves it
     job(source)
@@ -257,23 +231,14 @@ def test_an_output_that_exists_is_not_replaced(
 
 def test_one_process_at_a_time_writes_a_file(job, source: Path, tmp_path: Path) -> None:
     with exclusive(tmp_path / ".out.txt.lock"):
-        answer = job(source, code=1)
-    assert answer.stderr == (
-        f"error: {tmp_path / 'out.txt'} is being written by process {os.getpid()}\n"
-        "  wait for it, or choose another file\n"
-    )
+        error = job(source, code=1).stderr
+    assert error.startswith(f"error: {tmp_path / 'out.txt'} is being written by process {os.getpid()}\n")
     assert names(tmp_path) == []
 
 
-def test_a_dash_is_standard_input(ptenmt, random_run: Path) -> None:
-    errors = [
-        ptenmt("translate", "--run", str(random_run), *dash, stdin="gato\n\n").stdout for dash in ((), ("-",))
-    ]
-    assert errors[0] == errors[1]
-    assert errors[0].count("\n") == 2
-
-
-def test_a_bad_line_is_named_and_what_came_before_is_kept(job, source: Path, tmp_path: Path) -> None:
+def test_a_bad_line_is_named_and_what_came_before_is_kept(
+    ptenmt, job, source: Path, random_run: Path, tmp_path: Path
+) -> None:
     lines = source.read_bytes().split(b"\n")
     lines[299] = "olá".encode("latin-1")
     bad = tmp_path / "bad.txt"
@@ -282,28 +247,16 @@ def test_a_bad_line_is_named_and_what_came_before_is_kept(job, source: Path, tmp
     assert f"error: {bad}, line 300: byte 3 is not valid UTF-8\n" in answer.stderr
     assert "stopped: 256 lines saved; resume with\n" in answer.stderr
     assert not (tmp_path / "out.txt").exists()
-
     lines[299] = b""
     bad.write_bytes(b"\n".join(lines))
     job(bad, "--resume")
-    resumed = (tmp_path / "out.txt").read_bytes()
-    (tmp_path / "out.txt").unlink()
-    job(bad)
-    assert (tmp_path / "out.txt").read_bytes() == resumed
-    assert resumed.count(b"\n") == NUM_LINES
+    assert (tmp_path / "out.txt").read_bytes().count(b"\n") == NUM_LINES
+    answer = ptenmt("translate", "--run", str(random_run), stdin=b"gato\nol\xe1\n", code=1)
+    assert answer.stdout.count("\n") == 1
+    assert "error: standard input, line 2: byte 3 is not valid UTF-8" in answer.stderr
 
 
-@pytest.mark.parametrize(
-    ("number", "code"),
-    [
-        (signal.SIGINT, 130),
-        pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow),  # by the same handler
-        pytest.param(signal.SIGHUP, 129, marks=pytest.mark.slow),
-    ],
-)
-def test_a_signal_ends_it_and_saves(
-    job, many: Path, random_run: Path, tmp_path: Path, number: int, code: int
-) -> None:
+def test_a_signal_ends_it_and_saves(job, many: Path, random_run: Path, tmp_path: Path) -> None:
     more = write_lines(tmp_path / "more.txt", many.read_text(encoding="utf-8").splitlines() * 3)
     record = tmp_path / ".out.txt.partial.json"
     files = ["--input", str(more), "--output", str(tmp_path / "out.txt")]
@@ -314,9 +267,9 @@ def test_a_signal_ends_it_and_saves(
         text=True,
     )
     until(lambda: record.exists() or process.poll() is not None)  # then there are four more buffers
-    process.send_signal(number)
+    process.send_signal(signal.SIGTERM)
     error = process.communicate(timeout=300)[1]
-    assert process.returncode == code
+    assert process.returncode == 143
     assert "lines saved; resume with\n  ptenmt translate --resume" in error
     assert " before\n" in job(more, *slow, "--resume").stderr
     assert (tmp_path / "out.txt").read_bytes().count(b"\n") == 3 * MANY_LINES
@@ -328,27 +281,14 @@ def test_a_document_of_few_long_lines_is_resumed(job, stopped, tmp_path: Path) -
     job(book)
     whole = output.read_bytes()
     output.unlink()
-    saved = re.search(r"stopped: (\d+) lines saved; resume with", stopped(2, file=book).stderr)
-    assert saved is not None
-    assert int(saved[1]) < len(texts), "buffers have a number of characters, too"
-    assert " before" in job(book, "--resume").stderr
+    (saved,) = re.findall(r"stopped: (\d+) lines saved; resume with", stopped(2, file=book).stderr)
+    assert int(saved) < len(texts), "buffers have a number of characters, too"
+    job(book, "--resume")
     assert output.read_bytes() == whole
 
 
-# Lines that are not ordinary text
-
-
 STRANGE = [
-    "\0",
-    "\0 gato \0\0",
-    " ",
-    "\t\t",
-    "\u00a0\u3000",
-    "...?!,,",
-    "—«»“”",
-    "\r",
-    "gato\rcão",
-    "\r gato",
+    *("\0", "\0 gato \0\0", " ", "\t\t", "\u00a0\u3000", "...?!,,", "—«»“”", "\r", "gato\rcão", "\r gato"),
     "gato\u2028cão\u2029\x85\x0b\x0c\x1c",
     "\ufeff\u200b",
     "שלום עולם",
@@ -363,18 +303,15 @@ STRANGE = [
 
 def fuzzed(count: int) -> list[str]:
     chosen = random.Random(7)
-    letters = [chr(code) for code in range(0x2000) if code not in (0x0A,)] + WORDS + STRANGE
-    lines = [
-        "".join(chosen.choices(letters, k=chosen.choice([1, 3, 10, 40]))) for _ in range(count - len(STRANGE))
-    ]
-    lines[100:100] = STRANGE
+    letters = [chr(code) for code in range(0x2000) if code != 0x0A] + WORDS + STRANGE
+    lines = ["".join(chosen.choices(letters, k=chosen.choice([1, 3, 10, 40]))) for _ in range(count)]
+    lines[100 : 100 + len(STRANGE)] = STRANGE
     return [line.rstrip("\r") for line in lines]
 
 
-@pytest.mark.parametrize("count", [4_000, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_strange_lines(ptenmt, random_run: Path, tmp_path: Path, count: int) -> None:
+def test_strange_lines(ptenmt, random_run: Path, tmp_path: Path) -> None:
     """None crashes it, none is lost, and they stay in their order."""
-    lines = fuzzed(count)
+    lines = fuzzed(4_000)
     lines[3000] = "gato, cão  " * 20_000
     content = [line.encode() for line in lines]
     (tmp_path / "in.txt").write_bytes(b"\n".join(content) + b"\n")
@@ -391,9 +328,3 @@ def test_strange_lines(ptenmt, random_run: Path, tmp_path: Path, count: int) -> 
     answers = [json.loads(line) for line in result.stdout.split("\n")[:-1]]
     assert [answer["source"] for answer in answers] == lines[:2048]
     assert [answer["translation"] for answer in answers] == written[:2048]
-
-
-def test_what_came_before_a_bad_line_of_standard_input_is_written(ptenmt, random_run: Path) -> None:
-    answer = ptenmt("translate", "--run", str(random_run), stdin=b"gato\nol\xe1\n", code=1)
-    assert answer.stdout.count("\n") == 1
-    assert "error: standard input, line 2: byte 3 is not valid UTF-8" in answer.stderr

@@ -50,7 +50,7 @@ def test_demo_corpus_is_taken_whole() -> None:
     assert list(corpus.train) == demo_pairs("train")
     assert corpus.validation == demo_pairs("validation")
     assert corpus.test == load_split(DataConfig(source="demo"), 1, "test")
-    assert corpus.removed == {"empty": 0, "in validation or test": 0}
+    assert corpus.removed == {"empty": 0, "held out": 0}
 
 
 def test_tfds_splits_are_read_from_the_configured_folder(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,7 +68,7 @@ def test_tfds_splits_are_read_from_the_configured_folder(monkeypatch: pytest.Mon
     corpus = load_corpus(data, 1)
     assert list(corpus.train) == [("train um", "one")]
     assert corpus.validation == [("validation um", "one"), ("validation dois", "")]
-    assert corpus.removed == {"empty": 1, "in validation or test": 0}
+    assert corpus.removed == {"empty": 1, "held out": 0}
 
 
 @pytest.mark.skipif(not SHARED_TFDS.is_dir(), reason="the TED corpus is not here")
@@ -76,7 +76,7 @@ def test_ted_stays_exact() -> None:
     data = DataConfig(data_dir=str(SHARED_TFDS), tokenization="given")
     corpus = load_corpus(data, 1)
     assert (len(corpus.train), len(corpus.validation), len(corpus.test)) == (51_785, 1_193, 1_803)
-    assert corpus.removed == {"empty": 0, "in validation or test": 0}
+    assert corpus.removed == {"empty": 0, "held out": 0}
     for split in ("train", "validation", "test"):
         assert list(getattr(corpus, split)) == list(tfds_source.read_tfds(data.dataset, data.data_dir, split))
 
@@ -88,7 +88,7 @@ def test_own_files_are_read_in_order_and_kept_whole(tmp_path: Path) -> None:
     assert list(corpus.train) == [("b", "B"), ("a", "A"), ("validar", "train too")]
     assert corpus.validation == [("validar", "validate")]
     assert corpus.test == [("testar", "test")]
-    assert corpus.removed == {"empty": 0, "in validation or test": 0}
+    assert corpus.removed == {"empty": 0, "held out": 0}
 
 
 def test_text_of_all_splits_is_prepared(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_filters_count_what_they_remove_in_order(tmp_path: Path) -> None:
     assert list(corpus.train) == [("um", "one"), ("Um", "one"), ("um", "One")]
     assert list(corpus.removed.items()) == [
         ("empty", 1),
-        ("in validation or test", 0),
+        ("held out", 0),
         ("over 3 words", 1),
         ("length ratio over 2.5", 2),
         ("duplicates", 2),
@@ -153,7 +153,7 @@ def test_one_file_is_split_into_three(tmp_path: Path) -> None:
     assert [(each.num_read, each.num_left) for each in corpus.reports] == [(100, 83)]
     assert sorted([*corpus.train, *corpus.validation, *corpus.test]) == sorted(HUNDRED)
     assert list(corpus.train) == sorted(corpus.train, key=HUNDRED.index)
-    assert corpus.removed == {"empty": 0, "in validation or test": 17}
+    assert corpus.removed == {"empty": 0, "held out": 17}
 
 
 def held_out(corpus: Corpus) -> list[list[SentencePair]]:
@@ -215,7 +215,7 @@ def test_what_is_held_out_is_not_trained_on(tmp_path: Path) -> None:
         assert not sentences[0] & sentences[2]
         assert not sentences[1] & sentences[2]
     assert len({(source.casefold(), target.casefold()) for source, target in drawn}) == 60
-    assert corpus.removed["in validation or test"] == 400 - len(corpus.train) > 60
+    assert corpus.removed["held out"] == 400 - len(corpus.train) > 60
 
 
 def test_too_few_pairs_for_three_splits(tmp_path: Path) -> None:
@@ -251,10 +251,10 @@ def test_a_test_file_removes_its_sentences_from_the_training_files(tmp_path: Pat
     data = replace(three_files(tmp_path, pairs), test=test)
     corpus = load_corpus(data, 1)
     assert list(corpus.train) == [("isto é", "this is"), ("Testar", "test")]
-    assert corpus.removed == {"empty": 0, "in validation or test": 2}
+    assert corpus.removed == {"empty": 0, "held out": 2}
     own_file(tmp_path / "leaks.tsv", [("testar", "test")])
     assert list(load_corpus(data, 1).train) == pairs
-    with pytest.raises(DataError, match=r"no training pair is left .removed: 1 in validation") as raised:
+    with pytest.raises(DataError, match=r"no training pair is left .left out: 1 held out") as raised:
         load_corpus(replace(three_files(tmp_path, [LEAK]), test=own_file(tmp_path / "t.tsv", [LEAK])), 1)
     assert "set data.hold_out to false" in raised.value.hint
 

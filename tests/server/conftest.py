@@ -42,14 +42,8 @@ LAYERS = {
 }
 
 
-_DESCRIPTION: dict[str, Any] = {
-    "name": "capitals",
-    "parameters": 1,
-    "pairs": None,
-    "step": 1,
-    "metric": "bleu",
-}
-_DESCRIPTION |= {"trained": "2026-01-02T12:00:00+00:00", "score": None, "licences": []}
+_FACTS: dict[str, Any] = {"name": "capitals", "parameters": 1, "pairs": None, "step": 1, "metric": "bleu"}
+_FACTS |= {"trained": "2026-01-02T12:00:00+00:00", "score": None, "licences": []}
 
 
 @dataclass
@@ -90,12 +84,10 @@ class CapitalsEngine:
                     self._next_tokens(text, prefix, num_tokens)
                     for text, prefix in zip(texts, begun, strict=True)
                 ]
+            sizes = [len(ids) if request.with_attention else 0 for ids in request.sources]
             return [
-                [
-                    self._hypothesis(text, prefix, number, len(ids) if request.with_attention else 0)
-                    for number in range(count)
-                ]
-                for text, prefix, ids in zip(texts, begun, request.sources, strict=True)
+                [self._hypothesis(*each, number, size) for number in range(count)]
+                for *each, size in zip(texts, begun, sizes, strict=True)
             ]
 
         return wait
@@ -221,20 +213,14 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
             shared: Any = CoalescingEngine(engine, pair)
             translator = Translator(shared, tokenizers, own)
             trained: Any = LazyModel(load_model)
-            described = {"source": pair[:2], "target": pair[3:], **_DESCRIPTION}
+            described = {"source": pair[:2], "target": pair[3:], **_FACTS}
             return Model(translator, trained, described)
 
         directions = [Direction(pair[:2], pair[3:], partial(load, pair)) for pair in pairs]
         models = Models(directions)
         models.load()
         bounds = Limits(**limits)
-        service = Service(
-            models,
-            bounds,
-            Keys(keys, bounds),
-            threads=2,
-            glossaries=glossaries,
-        )
+        service = Service(models, bounds, Keys(keys, bounds), threads=2, glossaries=glossaries)
         server = make_server(make_app(service, origins), bounds.connections, prefix)
         with bound_socket("127.0.0.1", 0) as bound:
             thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})

@@ -19,27 +19,25 @@ def test_requests_as_in_deepls_documentation(serve, tmp_path: Path) -> None:
         header = {"Authorization": f"DeepL-Auth-Key {key}"}
 
         def translated(**body: Any) -> Any:
-            url = f"{served.url}/v2/translate"
-            answer = requests.post(url, json=body | {"target_lang": "EN-US"}, headers=header, timeout=120)
+            given = {"json": body | {"target_lang": "EN-US"}, "headers": header, "timeout": 120}
+            answer = requests.post(f"{served.url}/v2/translate", **given)
             assert answer.status_code == 200, answer.text
-            return [
-                (each["text"], each["detected_source_language"]) for each in answer.json()["translations"]
-            ]
+            found = answer.json()["translations"]
+            assert {each["detected_source_language"] for each in found} == {"PT"}
+            return [each["text"] for each in found]
 
-        assert translated(text=[TEXT, "a mãe"]) == [(TEXT.upper(), "PT"), ("A MÃE", "PT")]
-        assert translated(text=["<b>o gato</b>"], source_lang="PT-BR", tag_handling="html") == [
-            ("<b>O GATO</b>", "PT")
-        ]
-        assert translated(
-            text="o gato", source_lang="PT", glossary_id="animals", formality="prefer_more"
-        ) == [("O Katze", "PT")]
+        assert translated(text=[TEXT, "a mãe"]) == [TEXT.upper(), "A MÃE"]
+        html = {"source_lang": "PT-BR", "tag_handling": "html"}
+        assert translated(text=["<b>o gato</b>"], **html) == ["<b>O GATO</b>"]
+        terms = {"source_lang": "PT", "glossary_id": "animals", "formality": "prefer_more"}
+        assert translated(text="o gato", **terms) == ["O Katze"]
         form = {"text": ["o gato", "a mãe"], "target_lang": "EN", "source_lang": "PT"}
         answer = requests.post(f"{served.url}/v2/translate", data=form, headers=header, timeout=120).json()
         assert [each["text"] for each in answer["translations"]] == ["O GATO", "A MÃE"]
         for line in (b"first", b"second"):
             upload = {"data": {"source": "pt", "target": "en"}, "files": {"file": ("a.txt", line)}}
             requests.post(f"{served.url}/translate_file", headers=header, timeout=120, **upload)
-        assert translated(text="a mãe", source_lang="") == [("A MÃE", "PT")]
+        assert translated(text="a mãe", source_lang="") == ["A MÃE"]
         usage = requests.post(f"{served.url}/v2/usage", headers=header, timeout=120).json()
         assert served.refused("/v2/translate", 400, json=form | {"text": "x" * 9_999}, headers=header)
         assert requests.post(f"{served.url}/v2/usage", headers=header, timeout=120).json() == usage

@@ -8,7 +8,7 @@ import pytest
 
 CASES_A_ROUTE = 1_000
 NOT_CHECKED = ("positive_data_acceptance", "negative_data_rejection", "allow_header_conformance")
-"""See docs/serving.md."""
+"""Values of the right type may be refused, such as languages; others are read as by LibreTranslate."""
 
 
 @pytest.mark.slow

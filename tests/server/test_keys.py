@@ -27,29 +27,29 @@ def test_only_hashes_are_stored(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, "No such file"),
-        ("", "has no key"),
-        ("alice secret\n", "line 1: not a name"),
-        (f"alice {'0' * 64} 60\n", "line 1: not a name and a SHA-256"),
+        (b"", "has no key"),
+        (b"alice secret\n", "line 1: not a name"),
+        (b"alice %s 60\n" % (b"0" * 64), "line 1: not a name and a SHA-256"),
         (b"\xff", "line 1: not a name and a SHA-256"),
     ],
 )
-def test_a_bad_file_is_an_error(tmp_path: Path, content: str | bytes | None, message: str) -> None:
+def test_a_bad_file_is_an_error(tmp_path: Path, content: bytes, message: str) -> None:
     file = tmp_path / "keys.txt"
-    if content is not None:
-        file.write_bytes(content.encode() if isinstance(content, str) else content)
+    with pytest.raises(ConfigError, match="No such file"):
+        Keys(file)
+    file.write_bytes(content)
     with pytest.raises(ConfigError, match=message):
         Keys(file)
     if content:
         with pytest.raises(ConfigError, match=message):
             add_key(file, "carol")
-        assert file.read_bytes() == (content.encode() if isinstance(content, str) else content)
+        assert file.read_bytes() == content
 
 
-@pytest.mark.parametrize("name", ["", "a b", "a\n", "ä/ö"])
-def test_a_bad_name_is_an_error(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ConfigError, match="cannot be the name"):
-        add_key(tmp_path / "keys.txt", name)
+def test_a_bad_name_is_an_error(tmp_path: Path) -> None:
+    for name in ("", "a b", "a\n", "ä/ö"):
+        with pytest.raises(ConfigError, match="cannot be the name"):
+            add_key(tmp_path / "keys.txt", name)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -60,7 +60,7 @@ def test_without_a_key_nothing_is_translated(serve, tmp_path: Path) -> None:
         bearer = {"Authorization": f"Bearer {key}"}
         answer = requests.post(f"{served.url}/translate", json=ASKED, headers=bearer, timeout=120)
         assert answer.json() == {"translatedText": "O GATO"}
-        for wrong in ({}, {"api_key": ""}, {"api_key": key + "x"}, {"api_key": None}):
+        for wrong in ({}, {"api_key": key + "x"}, {"api_key": None}):
             for path in ("/translate", "/v1/alignment", "/v1/alternatives", "/v1/attention", "/detect"):
                 assert "api_key" in served.refused(path, 403, json=ASKED | wrong)
         files = {"file": ("a.txt", b"o gato")}
@@ -100,11 +100,8 @@ def test_without_keys_the_limits_are_of_each_address(serve) -> None:
     with serve(requests_per_minute=2, characters_per_day=12) as served:
 
         def status(address: str, text: str = "o") -> int:
-            headers = {"X-Forwarded-For": address}
-            body = ASKED | {"q": text}
-            return requests.post(
-                f"{served.url}/translate", json=body, headers=headers, timeout=120
-            ).status_code
+            given = {"json": ASKED | {"q": text}, "headers": {"X-Forwarded-For": address}}
+            return requests.post(f"{served.url}/translate", timeout=120, **given).status_code
 
         assert [status("192.0.2.1") for _ in range(3)] == [200, 200, 429]
         assert status("192.0.2.2") == 200
@@ -128,10 +125,8 @@ def test_each_key_has_a_number_of_characters_a_day(serve, tmp_path: Path) -> Non
     with serve(keys=file, characters_per_day=10) as served:
         header = {"Authorization": f"DeepL-Auth-Key {alice}"}
         served.post("/translate", **ASKED, api_key=alice)
-        assert requests.get(f"{served.url}/v2/usage", headers=header, timeout=120).json() == {
-            "character_count": len(ASKED["q"]),
-            "character_limit": 10,
-        }
+        usage = requests.get(f"{served.url}/v2/usage", headers=header, timeout=120).json()
+        assert usage == {"character_count": len(ASKED["q"]), "character_limit": 10}
         assert "10 characters a day" in served.refused("/translate", 429, json=ASKED | {"api_key": alice})
         upload = {"data": ASKED, "files": {"file": ("a.txt", b"o gato bebe")}}
         assert served.refused("/translate_file", 429, headers=header, **upload)

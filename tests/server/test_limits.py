@@ -49,10 +49,8 @@ def test_fifty_megabytes_are_not_read(served) -> None:
 
 def test_a_body_that_comes_too_slowly_is_refused(serve) -> None:
     with serve(body_seconds=0.2) as served, connected(served) as connection:
-        connection.sendall(HEAD + b"Content-Length: 10\r\n\r\n{")
-        answer = connection.recv(65536)
-        while not answer.endswith(b"}"):
-            answer += connection.recv(65536)
+        connection.sendall(HEAD + b"Connection: close\r\nContent-Length: 10\r\n\r\n{")
+        answer = received(connection)
         assert answer.startswith(b"HTTP/1.1 408 ")
         assert answer.endswith(b'{"error":"the request came too slowly"}')
         assert is_well(served)
@@ -62,7 +60,6 @@ def test_a_body_that_comes_too_slowly_is_refused(serve) -> None:
     "begun",
     [
         b"GET /languages?",
-        b"GET /languages HTTP/1.1\r\nX: ",
         HEAD + b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n0\r\nX: ",
         HEAD + b"Content-Length: 1\r\n\r\n{GET /languages HTTP/1.1\r\nX: ",
     ],
@@ -93,7 +90,6 @@ def resident_megabytes() -> float:
     "request_head",
     [
         b"GET /x HTTP/1.1\r\n\r\n",
-        b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n",
         b"POST /translate?q=o+gato&source=pt&target=en HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n",
     ],
 )
@@ -188,19 +184,17 @@ def test_a_full_queue_refuses_without_a_thread_and_recovers(serve, monkeypatch: 
             first = []
             for begun, waiting in ((1, 0), (2, 0), (2, 1), (2, 2)):
                 first.append(pool.submit(served.post, "/translate", **ASKED))
-                until(
-                    lambda so_far=(begun, waiting): (len(served.engine.begun), num_waiting(served)) == so_far
-                )
+                so_far = (begun, waiting)
+                until(lambda wanted=so_far: (len(served.engine.begun), num_waiting(served)) == wanted)
             answer = requests.post(f"{served.url}/translate", json=ASKED, timeout=120)
-            assert answer.status_code == 503
-            assert int(answer.headers["retry-after"]) >= 1
-            assert "too busy" in answer.json()["error"]
+            assert (answer.status_code, int(answer.headers["retry-after"]) >= 1) == (503, True)
+            html = ASKED | {"q": ["o gato", "<b>o"], "format": "html", "source": "auto"}
             with monkeypatch.context() as patch:
                 patch.setattr("anyio.to_thread.run_sync", lambda *_, **__: pytest.fail("takes a thread"))
                 for path, asked in (
-                    ("/translate", ASKED | {"q": ["o gato", "<b>o"], "format": "html", "source": "auto"}),
-                    ("/v1/alignment", {"q": "o gato"}),
-                    ("/v1/alternatives", {"q": "o gato"}),
+                    ("/translate", html),
+                    ("/v1/alignment", ASKED),
+                    ("/v1/alternatives", ASKED),
                 ):
                     assert "too busy" in served.refused(path, 503, json=asked)
             served.engine.gate.set()
@@ -253,6 +247,8 @@ def test_invalid_http_is_answered_and_fills_no_log(served, caplog: pytest.LogCap
         b"BREW / HTTP/1.1\r\n\r\n",
         b"\x16\x03\x01",
         b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\n\r\n",
+        b"GET /metrics HTTP/1.1\r\n\r\n",  # of no host
+        b"GET /metrics HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
     ):
         with connected(served) as connection:
             connection.sendall(request)
@@ -313,16 +309,8 @@ def test_every_response_has_security_headers(served) -> None:
         policy = answer.headers["content-security-policy"]
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy
-        assert answer.headers["x-content-type-options"] == "nosniff"
-        assert answer.headers["cache-control"] == "no-cache"
-        assert "server" not in answer.headers
-
-
-@pytest.mark.parametrize("hosts", [b"", b"Host: a\r\nHost: a\r\n"])
-def test_a_request_names_one_host(served, hosts: bytes) -> None:
-    with connected(served) as connection:
-        connection.sendall(b"GET /metrics HTTP/1.1\r\n" + hosts + b"\r\n")
-        assert received(connection).startswith(b"HTTP/1.1 400 ")
+        facts = [answer.headers.get(name) for name in ("x-content-type-options", "cache-control", "server")]
+        assert facts == ["nosniff", "no-cache", None]
 
 
 def test_nothing_is_read_after_a_request_whose_end_is_ambiguous(served) -> None:
@@ -341,14 +329,9 @@ def test_documents_of_a_client_leave_places_for_those_of_others(serve) -> None:
         served.engine.gate.clear()
 
         def translate(address: str, text: bytes) -> int:
-            answer = requests.post(
-                f"{served.url}/translate_file",
-                data=ASKED,
-                files={"file": ("a.txt", text)},
-                headers={"X-Forwarded-For": address},
-                timeout=120,
-            )
-            return answer.status_code
+            given = {"data": ASKED, "files": {"file": ("a.txt", text)}, "timeout": 120}
+            headers = {"X-Forwarded-For": address}
+            return requests.post(f"{served.url}/translate_file", headers=headers, **given).status_code
 
         giants = []
         for number in range(2):

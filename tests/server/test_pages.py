@@ -11,8 +11,8 @@ from ptenmt.server.application import make_app
 
 
 def test_health_and_readiness(served) -> None:
-    assert requests.get(f"{served.url}/health", timeout=120).json() == {"status": "ok"}
-    assert requests.get(f"{served.url}/ready", timeout=120).json() == {"status": "ok"}
+    for path in ("health", "ready"):
+        assert requests.get(f"{served.url}/{path}", timeout=120).json() == {"status": "ok"}
 
 
 def test_the_page_has_its_files_and_no_others(served) -> None:
@@ -45,15 +45,18 @@ def test_figures_count(serve) -> None:
         requests.get(f"{served.url}/nowhere/x", timeout=120)
         text = requests.get(f"{served.url}/metrics", timeout=120).text
     figures = dict(re.findall(r"^(\w+(?:\{[^}]*\})?) (\S+)$", text, re.MULTILINE))
-    assert figures['ptenmt_requests_total{route="/translate",status="200"}'] == "1.0"
-    assert figures['ptenmt_requests_total{route="/translate",status="400"}'] == "1.0"
-    assert figures['ptenmt_requests_total{route="other",status="404"}'] == "1.0"
-    assert figures['ptenmt_request_seconds_count{route="/translate"}'] == "2.0"
-    assert figures["ptenmt_queue_sentences"] == "0.0"
-    assert figures['ptenmt_batch_sentences_sum{pair="pt-en"}'] == "2.0"
-    assert figures['ptenmt_queue_seconds_count{pair="pt-en"}'] == "2.0"
+    expected = {
+        'ptenmt_requests_total{route="/translate",status="200"}': "1.0",
+        'ptenmt_requests_total{route="/translate",status="400"}': "1.0",
+        'ptenmt_requests_total{route="other",status="404"}': "1.0",
+        'ptenmt_request_seconds_count{route="/translate"}': "2.0",
+        "ptenmt_queue_sentences": "0.0",
+        'ptenmt_batch_sentences_sum{pair="pt-en"}': "2.0",
+        'ptenmt_queue_seconds_count{pair="pt-en"}': "2.0",
+        'ptenmt_characters_total{pair="pt-en"}': "11.0",
+    }
+    assert figures.items() >= expected.items()
     assert "process_resident_memory_bytes" in figures
-    assert figures['ptenmt_characters_total{pair="pt-en"}'] == "11.0"
     assert not re.search("_created|KATZE|gato|None", text)
 
 
@@ -62,19 +65,13 @@ def test_routes_are_described(served) -> None:
     kinds = document["paths"]["/translate"]["post"]["requestBody"]["content"]
     assert list(kinds) == ["application/json", "application/x-www-form-urlencoded", "multipart/form-data"]
     assert kinds["application/json"]["schema"]["required"] == ["q", "source", "target"]
-    assert "/docs.js" in requests.get(f"{served.url}/docs", timeout=120).text
+    assert requests.get(f"{served.url}/spec", timeout=120).json() == document  # LibreTranslate's
 
 
 def test_wrong_methods_and_paths_get_the_same_kind_of_error(served) -> None:
     answer = requests.get(f"{served.url}/translate", timeout=120)
     assert (answer.status_code, answer.json()) == (405, {"error": "Method Not Allowed"})
     assert served.refused("/nowhere", 404) == "Not Found"
-
-
-def test_libretranslates_further_routes(served) -> None:
-    document = requests.get(f"{served.url}/openapi.json", timeout=120).json()
-    assert requests.get(f"{served.url}/spec", timeout=120).json() == document
-    assert served.refused("/spec", 405) == "Method Not Allowed"
     assert served.refused("/suggest", 403, json={"q": "x"}) == "Suggestions are disabled on this server."
 
 

@@ -47,12 +47,9 @@ class Requests:
     def __init__(self, queue: SentenceQueue, engine: RepeatingEngine) -> None:
         self.queue, self.engine = queue, engine
 
-    def submit(
-        self, *sentences: tuple[int, int], max_length: int = 99, beam_size: int = 4, client: str = ""
-    ) -> PendingHypotheses:
+    def submit(self, *sentences: tuple[int, int], client: str = "", **how: int) -> PendingHypotheses:
         """Submit sentences (word, length), all of one request."""
-        request = QueuedRequest(self.queue, client)
-        return self.submit_of(request, *sentences, max_length=max_length, beam_size=beam_size)
+        return self.submit_of(QueuedRequest(self.queue, client), *sentences, **how)
 
     def submit_of(
         self, request: QueuedRequest, *sentences: tuple[int, int], max_length: int = 99, beam_size: int = 4
@@ -164,6 +161,12 @@ def test_no_translation_depends_on_its_batch() -> None:
 
 
 def test_sentences_are_refused_while_too_many_of_other_requests_wait() -> None:
+    with running(max_waiting=8) as requests:  # of which a client leaves room for others
+        requests.occupy()
+        requests.submit(*((word, 1) for word in range(4)), client="a")
+        with pytest.raises(Refusal, match="4 sentences are waiting"):
+            requests.submit(*((word, 1) for word in range(4)), client="a")
+        requests.submit((9, 1), (8, 1), client="b")
     with running(max_waiting=4) as requests:
         requests.occupy()
         request = QueuedRequest(requests.queue)
@@ -175,15 +178,6 @@ def test_sentences_are_refused_while_too_many_of_other_requests_wait() -> None:
         requests.engine.gate.set()
         until(lambda: requests.queue.num_waiting == 0)
         assert words(requests.submit(*((word, 1) for word in range(9)))) == list(range(9))
-
-
-def test_two_long_requests_of_a_client_leave_room_for_others() -> None:
-    with running(max_waiting=8) as requests:
-        requests.occupy()
-        requests.submit(*((word, 1) for word in range(4)), client="a")
-        with pytest.raises(Refusal, match="4 sentences are waiting"):
-            requests.submit(*((word, 1) for word in range(4)), client="a")
-        requests.submit((9, 1), (8, 1), client="b")
 
 
 def test_a_document_takes_no_room_of_others_and_needs_none() -> None:
@@ -257,7 +251,7 @@ def test_long_sentences_come_in_small_batches() -> None:
 def test_admitted_requests_count_until_their_sentences_wait() -> None:
     with running(max_waiting=2) as requests:
         requests.occupy()
-        first, second, third = (QueuedRequest(requests.queue) for _ in range(3))
+        first, second, third, fourth = (QueuedRequest(requests.queue) for _ in range(4))
         requests.queue.admit(first)
         requests.queue.admit(second)
         with pytest.raises(Refusal, match="2 sentences are waiting"):
@@ -266,9 +260,9 @@ def test_admitted_requests_count_until_their_sentences_wait() -> None:
         requests.queue.admit(third)
         requests.submit_of(first, (1, 1))
         with pytest.raises(Refusal):
-            requests.queue.admit(QueuedRequest(requests.queue))
+            requests.queue.admit(fourth)
         requests.queue.drop(third)
-        requests.queue.admit(QueuedRequest(requests.queue))
+        requests.queue.admit(fourth)
 
 
 def test_only_the_request_whose_sentence_fails_gets_the_error() -> None:

@@ -68,13 +68,12 @@ def test_a_wrong_key_in_the_header_is_refused_before_the_document_is_received(
         assert received(connection).startswith(b"HTTP/1.1 403 ")
 
 
-@pytest.mark.parametrize("place", [0, 3])
-def test_the_key_may_be_anywhere_in_the_form(serve, keys: tuple[Path, str], place: int) -> None:
+def test_the_key_may_be_anywhere_in_the_form(serve, keys: tuple[Path, str]) -> None:
     fields: list[tuple[str, Any]] = [*FIELDS.items(), ("file", ("a.txt", TWO_CHARACTERS))]
     with serve(keys=keys[0]) as served:
-        for given, status in ((keys[1], 200), ("wrong", 403)):
-            with_key = [*fields[:place], ("api_key", given), *fields[place:]]
-            assert uploaded(served, *with_key).status_code == status
+        for key, status in ((keys[1], 200), ("wrong", 403)):
+            assert uploaded(served, *fields, ("api_key", key)).status_code == status
+            assert uploaded(served, ("api_key", key), *fields).status_code == status
         assert uploaded(served, *fields).status_code == 403
 
 

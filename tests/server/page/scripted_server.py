@@ -14,6 +14,7 @@ import ptenmt
 
 PAGE = Path(ptenmt.__file__).parent / "server" / "page"
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+JSON = {"Content-Type": "application/json"}
 FOLDER = "/below/"
 """Where the page is, as behind a proxy; elsewhere there is nothing."""
 FILES = {FOLDER: PAGE / "index.html"} | {f"{FOLDER}page/{file.name}": file for file in PAGE.iterdir()}
@@ -28,17 +29,8 @@ SETTINGS = {
         "target": {"code": "en", "name": "English"},
     },
 }
-MODEL = {
-    "name": "small",
-    "source": "pt",
-    "target": "en",
-    "parameters": 1_234_567,
-    "pairs": None,
-    "metric": "bleu",
-    "score": 41.48,
-    "trained": "2026-01-02T12:00:00+00:00",
-    "licences": ["CC0"],
-}
+MODEL = {"name": "small", "source": "pt", "target": "en", "parameters": 1_234_567, "pairs": None}
+MODEL |= {"metric": "bleu", "score": 41.48, "trained": "2026-01-02T12:00:00+00:00", "licences": ["CC0"]}
 ANSWERS: dict[str, Any] = {
     f"{FOLDER}frontend/settings": SETTINGS,
     f"{FOLDER}v1/models": [MODEL],
@@ -89,15 +81,11 @@ def scripted_server(port: int = 0) -> Iterator[Script]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             if self.path in ANSWERS:
-                self.answer(
-                    200, json.dumps(ANSWERS[self.path]).encode(), {"Content-Type": "application/json"}
-                )
-                return
-            file = FILES.get(self.path.partition("?")[0])
-            if file is None:
+                self.answer(200, json.dumps(ANSWERS[self.path]).encode(), JSON)
+            elif file := FILES.get(self.path.partition("?")[0]):
+                self.answer(200, file.read_bytes(), {"Content-Type": KINDS[file.suffix]})
+            else:
                 self.answer(404, b"", {})
-                return
-            self.answer(200, file.read_bytes(), {"Content-Type": KINDS[file.suffix]})
 
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -105,7 +93,7 @@ def scripted_server(port: int = 0) -> Iterator[Script]:
             status, facts, headers = script.translate(request)
             if select([self.connection], [], [], 0)[0]:  # there is something to read: the end
                 script.abandoned += request["q"]
-            self.answer(status, json.dumps(facts).encode(), {"Content-Type": "application/json"} | headers)
+            self.answer(status, json.dumps(facts).encode(), JSON | headers)
 
         def answer(self, status: int, body: bytes, headers: dict[str, str]) -> None:
             try:

@@ -42,6 +42,23 @@ def from_module(browser: "Browser", name: str, call: str, *arguments: object) ->
     )
 
 
+def answer(script: Script, field: str, facts: Facts, status: int = 200) -> None:
+    """Answer requests with this field by these facts, and translate the others."""
+    script.translate = lambda request: (status, facts, {}) if field in request else shouted(request)
+
+
+def reload(browser: "Browser") -> None:
+    """Load the page again, and go to its history."""
+    browser.driver.refresh()
+    browser.until(lambda: "·" in browser.driver.title)
+    browser["tab-history"].click()
+
+
+def stored(browser: "Browser") -> str:
+    """What the page keeps in the browser."""
+    return str(browser.script("return JSON.stringify(localStorage)"))
+
+
 SENTENCES = {
     "": [],
     " \n": [],
@@ -54,11 +71,11 @@ SENTENCES = {
 }
 
 
-@pytest.mark.parametrize("text", SENTENCES)
-def test_sentences_are_cut_without_losing_a_character(modules: "Browser", text: str) -> None:
-    cut = from_module(modules, "texts.js", "splitSentences", text, "pt")
-    assert [part["text"] for part in cut if part["text"]] == SENTENCES[text]
-    assert "".join(part["text"] + part["gap"] for part in cut) == text
+def test_sentences_are_cut_without_losing_a_character(modules: "Browser") -> None:
+    for text, sentences in SENTENCES.items():
+        cut = from_module(modules, "texts.js", "splitSentences", text, "pt")
+        assert [part["text"] for part in cut if part["text"]] == sentences
+        assert "".join(part["text"] + part["gap"] for part in cut) == text
 
 
 def test_words_are_aligned_through_the_servers_own_words(modules: "Browser") -> None:
@@ -77,22 +94,14 @@ def test_words_are_aligned_through_the_servers_own_words(modules: "Browser") -> 
 
 
 def test_words_are_marked_as_they_are_aligned(browser: "Browser", script: Script) -> None:
-    alignment = {
-        "source_words": ["um", " dois"],
-        "target_words": ["UM", " DOIS"],
-        "weights": [[1, 0], [0.8, 0.2]],
-    }
-    script.translate = lambda request: (200, alignment, {}) if "prefix" in request else shouted(request)
+    words = {"source_words": ["um", " dois"], "target_words": ["UM", " DOIS"]}
+    answer(script, "prefix", words | {"weights": [[1, 0], [0.8, 0.2]]})
     browser.translate("um dois", "UM DOIS")
     browser.point_at(browser.words("target")["DOIS"])
     assert browser.until(lambda: browser.strengths("mirror")) == {"um": 1, "dois": 0.25}
     browser.point_at(browser.words("mirror")["um"])
-    assert browser.until(
-        lambda: browser.strengths("mirror") == {"um": 1} and browser.strengths("target")
-    ) == {
-        "UM": 1,
-        "DOIS": 1,
-    }
+    browser.until(lambda: browser.strengths("mirror") == {"um": 1})
+    assert browser.until(lambda: browser.strengths("target")) == {"UM": 1, "DOIS": 1}
     browser.point_at(browser["count"])
     browser.until(lambda: not browser.strengths("mirror") and not browser.strengths("target"))
     assert script.asked[-1] == {"q": "um dois", "prefix": "UM DOIS", "source": "pt", "target": "en"}
@@ -103,8 +112,7 @@ def test_only_new_sentences_are_asked_for(browser: "Browser", script: Script) ->
     browser["source"].send_keys(" Dois. Três.")
     browser.until(lambda: browser["target"].text == "UM. DOIS. DOIS. TRÊS.")
     assert [script.texts.count(text) for text in ("Um.", "Dois.", "Três.")] == [1, 1, 1]
-    assert script.asked[0]["source"] == "pt"
-    assert script.asked[0]["target"] == "en"
+    assert (script.asked[0]["source"], script.asked[0]["target"]) == ("pt", "en")
 
 
 def test_a_request_has_room_for_sentences_that_the_server_cuts_in_two(
@@ -175,8 +183,8 @@ def test_a_cleared_text_comes_back(browser: "Browser", script: Script) -> None:
 
 def test_alternatives_are_shown_with_their_probabilities(browser: "Browser", script: Script) -> None:
     found = [("O GATO BEBE", 0.6), ("O GATO COME BEM", 0.25), ("O GATO COME BEM", 0.1)]
-    answer = {"alternatives": [{"text": text, "probability": share} for text, share in found]}
-    script.translate = lambda request: (200, answer, {}) if "count" in request else shouted(request)
+    facts = {"alternatives": [{"text": text, "probability": share} for text, share in found]}
+    answer(script, "count", facts)
     browser.translate("o gato bebe", "O GATO BEBE")
     browser.words("target")["BEBE"].click()
     browser.until(lambda: browser.all("#menu button"))
@@ -191,9 +199,7 @@ def test_alternatives_are_shown_with_their_probabilities(browser: "Browser", scr
 
 
 def test_escape_closes_a_menu_without_alternatives(browser: "Browser", script: Script) -> None:
-    script.translate = lambda request: (
-        (200, {"alternatives": []}, {}) if "count" in request else shouted(request)
-    )
+    answer(script, "count", {"alternatives": []})
     browser.translate("o gato", "O GATO")
     browser.words("target")["GATO"].click()
     browser.until(lambda: browser["menu"].text == "no alternatives")
@@ -202,21 +208,17 @@ def test_escape_closes_a_menu_without_alternatives(browser: "Browser", script: S
     assert browser.script("return document.activeElement.textContent") == "GATO"
 
 
-PORTUGUESE = {
-    "tab-translate": "Traduzir",
-    "source-name": "Português",
-    "target-name": "Inglês",
-    "choose-file": "Traduzir um documento",
-}
-
-
 def test_it_speaks_portuguese(browser: "Browser", server: Script) -> None:
     agent = {"userAgent": browser.script("return navigator.userAgent")}
     browser.driver.execute_cdp_cmd("Network.setUserAgentOverride", agent | {"acceptLanguage": "fr,pt-PT,en"})
     try:
         browser.open(server.address)
-        found = {name: browser[name].get_property("textContent") for name in PORTUGUESE}
-        assert found == PORTUGUESE
+        said = {
+            "tab-translate": "Traduzir",
+            "source-name": "Português",
+            "choose-file": "Traduzir um documento",
+        }
+        assert {name: browser[name].get_property("textContent") for name in said} == said
         assert browser.driver.title == "De português para inglês · ptenmt"
         assert browser.script("return document.documentElement.lang") == "pt-PT"
         assert browser["menu"].get_attribute("aria-label") == "Alternativas"
@@ -226,10 +228,8 @@ def test_it_speaks_portuguese(browser: "Browser", server: Script) -> None:
 
 def test_an_example_and_the_model_are_on_the_first_screen(browser: "Browser", script: Script) -> None:
     browser.until(lambda: browser["model"].text)
-    assert browser["model"].text == (
-        "Model small · Portuguese → English · 1.2M parameters · BLEU 41.5 in validation · Jan 2, 2026 · "
-        "data: CC0"
-    )
+    facts = "Portuguese → English · 1.2M parameters · BLEU 41.5 in validation · Jan 2, 2026 · data: CC0"
+    assert browser["model"].text == f"Model small · {facts}"
     example = browser.all("#examples button")[0]
     text = example.text
     example.click()
@@ -301,7 +301,7 @@ def test_the_names_of_eight_heads_do_not_touch_on_a_phone(browser: "Browser", sc
         **{f"{side}_pieces": ["a", "b"] for side in ("source", "target", "written")},
         "weights": {"decoder_layer1_block2": [[[0.5, 0.5], [1, 0]]] * 8},
     }
-    script.translate = lambda request: (200, attention, {}) if "translation" in request else shouted(request)
+    answer(script, "translation", attention)
     browser.translate("olá", "OLÁ")
     browser.driver.set_window_size(320, 800)
     try:
@@ -331,9 +331,7 @@ def test_a_translation_is_not_spoken_of_another_text(browser: "Browser", script:
 
 def test_without_attention_inside_shows_only_a_message(browser: "Browser", script: Script) -> None:
     def inside(status: int) -> None:
-        script.translate = lambda request: (
-            (status, {"error": f"failed with {status}"}, {}) if "translation" in request else shouted(request)
-        )
+        answer(script, "translation", {"error": f"failed with {status}"}, status)
         browser["tab-translate"].click()
         browser["tab-inside"].click()
         browser.until(lambda: browser["inside-status"].text == f"failed with {status}")
@@ -362,10 +360,8 @@ def test_translations_are_text_whatever_they_look_like(browser: "Browser", scrip
 def test_history_stays_in_the_browser(browser: "Browser") -> None:
     browser.translate("o rato", "O RATO")
     browser["source"].send_keys(" rói")
-    browser.until(lambda: "rato rói" in str(browser.script("return JSON.stringify(localStorage)")))
-    browser.driver.refresh()
-    browser.until(lambda: "·" in browser.driver.title)
-    browser["tab-history"].click()
+    browser.until(lambda: "rato rói" in stored(browser))
+    reload(browser)
     shown = [["o rato rói", "O RATO RÓI"]]
     assert [line.text.splitlines() for line in browser.all("#history .again")] == shown
     assert browser.all("#history time")[0].text
@@ -376,23 +372,20 @@ def test_history_stays_in_the_browser(browser: "Browser") -> None:
         assert browser["history-empty"].text == ("" if found else "Nothing found.")
     browser["forget-all"].click()
     assert browser["history"].text == ""
-    assert "rato" not in str(browser.script("return JSON.stringify(localStorage)"))
+    assert "rato" not in stored(browser)
     browser["forget-all"].click()  # undo
     browser.all("#history .again")[0].click()
     browser.until(lambda: browser["target"].text == "O RATO RÓI")
 
 
 def test_history_restores_what_it_shows(browser: "Browser", script: Script) -> None:
-    answer = {"alternatives": [{"text": "O GATO COME", "probability": 0.25}]}
-    script.translate = lambda request: (200, answer, {}) if "count" in request else shouted(request)
+    answer(script, "count", {"alternatives": [{"text": "O GATO COME", "probability": 0.25}]})
     browser.translate("o gato bebe", "O GATO BEBE")
     browser.words("target")["BEBE"].click()
     browser.until(lambda: browser.all("#menu button"))[0].click()
     browser.until(lambda: browser["target"].text == "O GATO COME")
-    browser.until(lambda: "COME" in str(browser.script("return JSON.stringify(localStorage)")))
-    browser.driver.refresh()
-    browser.until(lambda: "·" in browser.driver.title)
-    browser["tab-history"].click()
+    browser.until(lambda: "COME" in stored(browser))
+    reload(browser)
     browser.all("#history .again")[0].click()
     browser.until(lambda: browser["target"].text == "O GATO COME")
 
@@ -402,9 +395,7 @@ def test_the_focus_stays_near_a_removed_entry(browser: "Browser") -> None:
     entry = "{source: arguments[0][n], translation: 'X', sentences: [], languages: {}, time: n + 1}"
     code = f"localStorage['ptenmt.history'] = JSON.stringify([0, 1, 2].map((n) => ({entry})))"
     browser.script(code, ["um", "dois", "três"])
-    browser.driver.refresh()
-    browser.until(lambda: "·" in browser.driver.title)
-    browser["tab-history"].click()
+    reload(browser)
     for number, left in ((1, "três"), (1, "um")):
         browser.all("#history .forget")[number].click()
         label = browser.script("return document.activeElement.ariaLabel")
