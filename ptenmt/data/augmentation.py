@@ -17,7 +17,7 @@ from ptenmt.config import AugmentConfig, DataConfig
 from ptenmt.data.kept_parts import PLACEHOLDERS, mask, mask_pair, unmask
 from ptenmt.data.quantities import redraw_quantities, replace_names
 from ptenmt.data.readers import SentencePair
-from ptenmt.tokenizers.words import word_pattern
+from ptenmt.tokenizers.words import capitalized
 
 CASES = ("upper_case", "title_case", "lower_case")
 """At most one of them changes a pair."""
@@ -73,11 +73,6 @@ def change_case(change: Callable[[str], str], source: str, target: str, _random:
     """Change the case of both sides, except for kept parts such as URLs."""
     (source, sources), (target, targets) = mask(source), mask(target)
     return unmask(change(source), sources), unmask(change(target), targets)
-
-
-def capitalized(text: str) -> str:
-    """Begin each word with a capital."""
-    return word_pattern().sub(lambda word: word[0][:1].upper() + word[0][1:], text)
 
 
 def add_symbols(source: str, target: str, random: Random) -> SentencePair:

@@ -111,6 +111,11 @@ def word_pattern() -> re.Pattern[str]:
     return re.compile(rf"\w[\w{marks}]*(?:['’\-]\w[\w{marks}]*)*|[^\w\s][{marks}]*")
 
 
+def capitalized(text: str) -> str:
+    """Begin each word with a capital."""
+    return word_pattern().sub(lambda word: word[0][:1].upper() + word[0][1:], text)
+
+
 def _is_punctuation(sign: str) -> bool:
     """Whether a character is Unicode punctuation, or an ASCII symbol such as ``$``."""
     return unicodedata.category(sign).startswith("P") or sign in string.punctuation

@@ -17,13 +17,12 @@ from dataclasses import replace
 from itertools import pairwise
 
 from ptenmt.config import Config
-from ptenmt.data.augmentation import capitalized
 from ptenmt.data.kept_parts import PLACEHOLDERS, find_kept_parts, mask, unmask, without_kept_parts
 from ptenmt.data.languages import foreign_languages
 from ptenmt.data.text import TextPreparation, lowers_typed
 from ptenmt.tokenizers import END, UNK, TokenizerPair
 from ptenmt.tokenizers.base import script_of
-from ptenmt.tokenizers.words import WordTokenizer, word_pattern
+from ptenmt.tokenizers.words import WordTokenizer, capitalized, word_pattern
 from ptenmt.translation.batching import SearchedSentence
 from ptenmt.translation.engine import Hypothesis
 from ptenmt.translation.glossary import Glossary
