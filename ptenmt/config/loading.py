@@ -6,7 +6,7 @@ import math
 import types
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, asdict, fields, is_dataclass, replace
-from functools import reduce
+from functools import cache, reduce
 from operator import getitem
 from pathlib import Path
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
@@ -17,6 +17,7 @@ from ptenmt.config.schema import Config, CorpusFile, DecodingConfig
 from ptenmt.errors import ConfigError
 
 logger = logging.getLogger(__name__)
+_type_hints = cache(get_type_hints)
 
 _REMOVED = {
     "data.filters.same_numbers": "OpusFilter compares numbers",
@@ -233,7 +234,7 @@ def _build(kind: type, values: Any, prefix: str, folders: Sequence[Path] = ()) -
     """Build dataclass ``kind`` from a mapping; ``prefix`` is its dotted name with a final dot."""
     if not isinstance(values, Mapping):
         raise ConfigError(f"{prefix.rstrip('.') or 'a config'} must hold options, not {show_value(values)}")
-    hints = get_type_hints(kind)
+    hints = _type_hints(kind)
     options = {option.name: option for option in fields(kind)}
     arguments = {}
     for key, value in values.items():
@@ -325,7 +326,7 @@ def _unknown(name: str, siblings: Sequence[str] = ()) -> ConfigError:
 
 def _options(kind: type, prefix: str = "") -> Iterator[tuple[str, Field[Any]]]:
     """All options of a config dataclass, as (dotted name, field)."""
-    for option, hint in zip(fields(kind), get_type_hints(kind).values(), strict=True):
+    for option, hint in zip(fields(kind), _type_hints(kind).values(), strict=True):
         if is_dataclass(hint) and option.default is not MISSING:
             yield from _options(hint, f"{prefix}{option.name}.")  # type: ignore[arg-type]
         else:

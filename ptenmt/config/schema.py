@@ -331,10 +331,8 @@ class DataConfig(Section, name="data"):
             where = f"data.stages[{number}]"
             require(bool(stage.mix), f"{where}.mix names no file; files of data.train: {', '.join(names)}")
             for name, share in stage.mix.items():
-                require(
-                    name in names,
-                    f"{where}.mix names {name}, which is no file of data.train{did_you_mean(name, names, 0)}",
-                )
+                near = "" if name in names else did_you_mean(name, names, 0)
+                require(name in names, f"{where}.mix names {name}, which is no file of data.train{near}")
                 require(
                     share > 0, f"{where}.mix: the share of {name} is {share}; it must be above 0, or left out"
                 )

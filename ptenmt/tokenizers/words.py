@@ -15,8 +15,12 @@ from ptenmt.config.schema import Punctuation, WordOrder
 from ptenmt.errors import TokenizerError
 from ptenmt.tokenizers.base import SPECIAL_PIECES, UNK, Tokenizer, clean_text, without_framing
 
-_COMBINING = (range(0x300, 0x20000), range(0xE0100, 0xE01F0))
-"""Where Unicode has combining marks, such as the vowels of Hindi."""
+_COMBINING = (
+    *(range(0x300, 0x3100), range(0xA600, 0xAC00), range(0xFB00, 0xFF00), range(0x10000, 0x12000)),
+    *(range(0x13400, 0x13500), range(0x16000, 0x17000), range(0x1BC00, 0x1BD00), range(0x1CF00, 0x1F000)),
+    range(0xE0100, 0xE01F0),
+)
+"""Where Unicode has combining marks, such as the vowels of Hindi: not among Chinese or Korean signs."""
 _BLANKED = str.maketrans(dict.fromkeys(string.punctuation.replace("'", ""), " "))
 _OPTIONS_FILE = "words.json"
 
@@ -107,7 +111,7 @@ def word_pattern() -> re.Pattern[str]:
     does not count those as part of a word.
     """
     signs = map(chr, chain(*_COMBINING))
-    marks = "".join(sign for sign in signs if unicodedata.category(sign).startswith("M"))
+    marks = "".join(sign for sign in signs if unicodedata.category(sign)[0] == "M")
     return re.compile(rf"\w[\w{marks}]*(?:['’\-]\w[\w{marks}]*)*|[^\w\s][{marks}]*")
 
 

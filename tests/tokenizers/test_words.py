@@ -1,3 +1,4 @@
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -5,7 +6,7 @@ import pytest
 from ptenmt.config.schema import Punctuation
 from ptenmt.errors import TokenizerError
 from ptenmt.tokenizers import UNK
-from ptenmt.tokenizers.words import WordTokenizer
+from ptenmt.tokenizers.words import WordTokenizer, word_pattern
 
 
 def test_words_by_falling_frequency_then_first_appearance() -> None:
@@ -76,3 +77,8 @@ def test_punctuation_is_remembered(tmp_path: Path, punctuation: Punctuation) -> 
     assert loaded.checksum == tokenizer.checksum
     other = WordTokenizer(tokenizer.pieces(range(tokenizer.vocabulary_size)), "kept")
     assert (other.checksum == tokenizer.checksum) == (punctuation == "kept")
+
+
+def test_every_combining_mark_belongs_to_the_character_before_it() -> None:
+    marks = "".join(sign for sign in map(chr, range(0x110000)) if unicodedata.category(sign)[0] == "M")
+    assert word_pattern().findall(f"a{marks} b") == [f"a{marks}", "b"]
