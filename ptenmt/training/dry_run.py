@@ -94,9 +94,8 @@ def dry_run(
             validation=replace(config.validation, every_epochs=None, every_steps=None, patience=None),
             checkpoint=CheckpointConfig(),
         )
-        workers = Workers(strategy)
-        validator = inputs.task.validator(model, workers)
-        trainer = Trainer(short_config, Run(Path(folder)), model, short_plan, validator, workers)
+        validator = inputs.task.validator(model)
+        trainer = Trainer(short_config, Run(Path(folder)), model, short_plan, validator, Workers(strategy))
         seconds_per_step = _time_steps(trainer, num_short_steps, on_event)
     steps_per_epoch = epoch_steps(plan, config.batch.accumulate)
     steps = num_total_steps(config, steps_per_epoch)

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from ptenmt.config import Config
 from ptenmt.data.corpus import fetch_sources
@@ -20,7 +19,6 @@ from ptenmt.model.next_word import NextWordModel
 from ptenmt.runs.directory import SplitRecord
 from ptenmt.tokenizers import SPECIAL_PIECES, START, TokenizerPair, load_tokenizers
 from ptenmt.tokenizers.pair import train_tokenizer
-from ptenmt.training.distributed import Workers
 from ptenmt.training.events import CorpusReady, Sample, Scores, ValidationStep
 from ptenmt.training.task import HeldOutLoss, Task
 
@@ -100,11 +98,11 @@ class NextWordTask(Task):
         policy = keras.DTypePolicy(self._config.machine.precision)
         return NextWordModel(self._config.model, self._size, dtype=policy)
 
-    def validator(self, model: NextWordModel, workers: Workers | None = None) -> "NextWordValidator":
+    def validator(self, model: NextWordModel) -> "NextWordValidator":
         """Scores a live model on the held-out windows."""
         rows = range(0, len(self._held_out), -(-len(self._held_out) // NUM_SAMPLES))
         samples = [(self._held_out.window(row)[0], *self._texts(self._held_out, row)) for row in rows]
-        return NextWordValidator(model, self._held_out, samples, self.tokenizers, workers)
+        return NextWordValidator(model, self._held_out, samples, self.tokenizers)
 
     @property
     def _size(self) -> int:
@@ -164,13 +162,12 @@ class NextWordValidator:
         windows: WordWindows,
         samples: Sequence[tuple[list[int], str, str]],
         tokenizers: TokenizerPair,
-        workers: Workers | None = None,
     ) -> None:
         self._model = model
         self._windows = windows
         self._samples = samples
         self._tokenizer = tokenizers.source
-        self._held_out = HeldOutLoss(model, workers or Workers(tf.distribute.get_strategy()))
+        self._held_out = HeldOutLoss(model)
 
     def validate(self) -> Iterator[ValidationStep | Scores]:
         """Score the current weights; yields the progress in batches, and ``Scores`` at the end."""

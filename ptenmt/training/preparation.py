@@ -54,16 +54,15 @@ class TrainingInputs:
         self.on_event = on_event
         self.is_resumed = is_resumable(run, config, fresh)
         self._warm_start: TrainedModel | None = None
-        self.starts_warm = init_from is not None and not self.is_resumed
-        """Whether the initial weights are those of another run."""
+        self.initial_weights = ""
+        """Checksum of the weights of another run that the training starts from."""
+        tokenizers = run.tokenizer_folder if self.is_resumed else None
         if init_from is not None and self.is_resumed:
             self.warn(f"{run.path} resumes from its own checkpoint; --init-from is for new runs")
         elif init_from is not None:
             self._warm_start = load_warm_start(init_from, config, run, self.warn)
-        known = run if self.is_resumed else None
-        if self._warm_start is not None:
-            known = self._warm_start.run
-        tokenizers = None if known is None else known.tokenizer_folder
+            self.initial_weights = self._warm_start.info.checksum
+            tokenizers = self._warm_start.run.tokenizer_folder
         cache = corpus_cache(config.data.cache_dir)
         self.task: Task = TASKS[config.task].load(config, tokenizers, cache, on_download)
         if self.is_resumed:

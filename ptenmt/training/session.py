@@ -125,8 +125,9 @@ def _train(
     if workers.is_chief:
         _make_room(inputs, fresh)
     workers.gather(None)
-    validator = task.validator(model, workers)
-    trainer = Trainer(config, run, model, plan, validator, workers, validates_start=inputs.starts_warm)
+    validator = task.validator(model)
+    starts_warm = bool(inputs.initial_weights)
+    trainer = Trainer(config, run, model, plan, validator, workers, validates_start=starts_warm)
     event: Event | None = None
     for event in trainer.fit():
         if isinstance(event, TrainingStarted) and not event.is_over:
@@ -154,6 +155,7 @@ def _check_agreement(inputs: TrainingInputs, workers: Workers) -> None:
         validation_data=task.splits["validation"].fingerprint,
         tokenizers=task.tokenizers.checksums,
         resumed=inputs.is_resumed,
+        weights=inputs.initial_weights,
     )
 
 

@@ -16,8 +16,6 @@ from ptenmt.training.input_pipeline import MicroBatch, micro_batch_signature
 from ptenmt.training.optimizer import zeros
 from ptenmt.training.state import TrainingState
 
-LOSS_SCALE_GROWTH_INTERVAL = 2000  # finite steps after which the loss scale doubles
-
 
 class TrainStep:
     """Updates the weights from the batches of one step.
@@ -37,7 +35,6 @@ class TrainStep:
         self._total_steps = total_steps
         self._weights = [weight.value for weight in self._model.trainable_variables]
         self._strategy = strategy
-        self._scales_loss = config.machine.precision == "mixed_float16"
         self._wants_stop, self._stops = (tf.Variable(False, trainable=False) for _ in range(2))
         # Gradient accumulation: the sums of an update's earlier micro-batches.
         self._sums = TokenSums(*(tf.Variable(0.0, trainable=False) for _ in TokenSums._fields))
@@ -105,24 +102,21 @@ class TrainStep:
             sums = TokenSums(*(old + new for old, new in zip(self._sums, sums, strict=True)))
             for accumulator in self._sums:
                 accumulator.assign(0.0)
-        scale = tf.cast(self._state.loss_scale, tf.float32) if self._scales_loss else 1.0
-        norm = tf.linalg.global_norm([self._local(gradient) for gradient in gradients]) / scale
+        norm = tf.linalg.global_norm([self._local(gradient) for gradient in gradients])
         is_finite = tf.math.is_finite(sums.loss) & tf.math.is_finite(norm)
         self._state.global_step.assign_add(1)
         rate = self._rate(self._state.global_step)
 
         def learn() -> Any:
-            self._state.optimizer.apply(gradients, norm, rate, scale)
+            self._state.optimizer.apply(gradients, norm, rate)
             self._state.count_update(sums, norm)
             return tf.constant(True)
 
         def skip() -> Any:
-            self._state.count_skipped(self._state.loss_scale > 1 if self._scales_loss else False)
+            self._state.count_skipped()
             return tf.constant(False)
 
         tf.cond(is_finite, learn, skip)
-        if self._scales_loss:
-            self._state.adapt_loss_scale(is_finite, LOSS_SCALE_GROWTH_INTERVAL)
         self._state.step_in_epoch.assign_add(1)
 
     def _all_gradients(
@@ -150,8 +144,6 @@ class TrainStep:
         with tf.GradientTape() as tape, dropout_seed(config.seed, draw):
             objective, sums = self._objective(source, target)
             objective /= tokens
-            if self._scales_loss:
-                objective *= tf.cast(state.loss_scale, tf.float32)
         # Densify IndexedSlices: Adam must square a token's summed gradient, not each occurrence's.
         gradients = [tf.convert_to_tensor(gradient) for gradient in tape.gradient(objective, self._weights)]
         return tf.stack([*sums, tf.cast(self._wants_stop, tf.float32)]), gradients

@@ -62,7 +62,7 @@ class Trainer:
         self._state = TrainingState(model, self._optimizer)
         self._train_step = TrainStep(config, self._state, self._total_steps, strategy)
         self._checkpoints = Checkpoints(self._state.trackable(), run, config.checkpoint.keep)
-        self._selection = ModelSelection(config, run, self._state, validator, plan, self._workers.is_chief)
+        self._selection = ModelSelection(config, run, self._state, validator, plan, self._workers)
         self._throughput = Throughput()
         self._epoch_batches: Iterator[list[MicroBatch]] = iter(())
         self._stop_wanted = threading.Event()  # by this process; _stop_requested: all workers agreed
@@ -70,7 +70,7 @@ class Trainer:
         self._saved_at = self._reported_at = time.monotonic()
         self._saved_position: tuple[int, ...] | None = None
         self._is_save_overdue = False
-        self._num_reported_nonfinite = 0
+        self._num_reported_skipped = 0
 
     def stop(self) -> None:
         """Ask ``fit`` to finish its step, save and end; safe to call from a signal handler."""
@@ -116,10 +116,8 @@ class Trainer:
         restored = self._checkpoints.restore(warnings.append)
         yield from (events.Warned(message=message) for message in warnings)
         state = self._state
-        if self._workers.count > 1:
-            self._workers.agree(step=int(state.global_step), weights=state.checksum())
-        self._num_reported_nonfinite = int(state.nonfinite)
-        state.most_nonfinite_in_row.assign(int(state.nonfinite_in_row))
+        self._num_reported_skipped = int(state.skipped)
+        state.most_nonfinite_in_row.assign(int(state.skipped_in_row))
         self._saved_position = None if restored is None else state.position()
         if self._workers.is_chief:
             remove_unfinished(self._run.path)
@@ -194,7 +192,7 @@ class Trainer:
     def _check_nonfinite(self) -> Iterator[events.Warned]:
         """Warn of steps that were skipped since the last report; too many in a row are an error."""
         state = self._state
-        num_nonfinite, in_row = int(state.nonfinite), int(state.most_nonfinite_in_row)
+        num_skipped, in_row = int(state.skipped), int(state.most_nonfinite_in_row)
         if in_row >= MAX_NONFINITE_IN_ROW:
             raise TrainingError(
                 f"the loss or its gradients are not finite at step {int(state.global_step):,} "
@@ -202,13 +200,13 @@ class Trainer:
                 "the last checkpoint is intact; lower the learning rate, lengthen the warm-up, or clip the "
                 "gradients (optimizer.clip_norm=1), then train beside it with --run NAME",
             )
-        if new := num_nonfinite - self._num_reported_nonfinite:
+        if new := num_skipped - self._num_reported_skipped:
             what = "a step" if new == 1 else f"{new} steps"
             yield events.Warned(
                 message=f"skipped {what} (now at step {int(state.global_step):,}): "
                 "the loss or its gradients are not finite"
             )
-            self._num_reported_nonfinite = num_nonfinite
+            self._num_reported_skipped = num_skipped
 
     def _curve_point(self) -> events.CurvePoint:
         state = self._state
@@ -230,15 +228,12 @@ class Trainer:
         return point
 
     def _validate(self, *, is_due: bool = False) -> Iterator[events.Event]:
-        """Score the model if that is due; a stop interrupts it, and resuming repeats it."""
+        """Score the model if that is due; a stop interrupts it, unless there are several workers."""
         if (is_due or self._selection.is_due()) and not self._stop_requested.is_set():
             with closing(self._selection.validate(self._train_step.learning_rate())) as validation:
                 for event in validation:
                     yield event
-                    if isinstance(event, events.ValidationStep) and any(
-                        self._workers.gather(self._stop_wanted.is_set())
-                    ):
-                        self._stop_requested.set()
+                    if isinstance(event, events.ValidationStep) and self._stop_requested.is_set():
                         return
 
     def _finish_epoch(self) -> Iterator[events.StageStarted]:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import ClassVar
 
 import keras
-import tensorflow as tf
 
 from ptenmt.config import Config, DecodingConfig
 from ptenmt.data.batches import (
@@ -30,25 +29,20 @@ from ptenmt.model.transformer import Transformer
 from ptenmt.runs.directory import SplitRecord
 from ptenmt.scores import Scorer
 from ptenmt.tokenizers import UNK, TokenizerPair, load_tokenizers, suppressed_ids
-from ptenmt.training.distributed import Workers
 from ptenmt.training.events import CorpusReady, Sample, Scores, ValidationStep
 from ptenmt.training.task import HeldOutLoss, Task
-from ptenmt.translation import Translator
+from ptenmt.translation import Translation, Translator
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 
 NUM_SHOWN_PAIRS = 3
 NUM_SAMPLES = 2
-PAIRS_PER_ROUND = 256
-"""Sentences per worker between two gathers."""
-_Texts = tuple[str, str]
-"""A translation, and the same with the spacing of the training corpus; workers send them to each other."""
 
 
 class TranslationValidator:
     """Scores a live model on the validation pairs: loss, accuracy, BLEU and chrF of greedy translations.
 
     CTranslate2 translates in int8, as users do; the Keras engine where it cannot express the model.
-    ``encoded`` are the ids of ``pairs``. The workers share the work; by default this process does it all.
+    ``encoded`` are the ids of ``pairs``.
     """
 
     def __init__(
@@ -58,13 +52,11 @@ class TranslationValidator:
         tokenizers: TokenizerPair,
         pairs: Sequence[SentencePair],
         encoded: EncodedPairs,
-        workers: Workers | None = None,
     ) -> None:
-        self._workers = workers or Workers(tf.distribute.get_strategy())
         self._sentences = config.batch.sentences
         self._pairs = pairs
         self._encoded = encoded
-        self._held_out = HeldOutLoss(model, self._workers)
+        self._held_out = HeldOutLoss(model)
         self._model = model
         self._tokenizers = tokenizers
         greedy = DecodingConfig(max_length=config.decoding.max_length, beam_size=1, safeguards=False)
@@ -85,18 +77,17 @@ class TranslationValidator:
         held_out, done = self._held_out, 0
         for done in held_out.add(batches):
             yield ValidationStep(done=done, total=total)
-        translator = self._translator()
-        translations: dict[int, _Texts] = {}
-        for translated in self._translated(translator):
+        translations: dict[int, Translation] = {}
+        sources = [source for source, _ in self._pairs]
+        for translated in self._translator().translate_prepared(sources, with_scores=False):
             translations |= translated
             yield ValidationStep(done=done + len(translations), total=total)
-        ordered = [translations[row] for row in range(len(self._pairs))]
+        ordered = [translations[row] for row in range(len(sources))]
         scorer = Scorer("detokenized", [self._references], ("BLEU", "chrF"))
-        scores = scorer.values([text for text, _ in ordered])
-        shown = zip(self._pairs, ordered[:NUM_SAMPLES], strict=False)
+        scores = scorer.values([translation.text for translation in ordered])
         samples = [
-            Sample(source=source, reference=reference, translation=raw)
-            for (source, reference), (_, raw) in shown
+            Sample(source=source, reference=reference, translation=translation.raw)
+            for (source, reference), translation in zip(self._pairs, ordered[:NUM_SAMPLES], strict=False)
         ]
         loss, accuracy = held_out.sums.mean_loss, held_out.sums.accuracy
         yield Scores(loss=loss, accuracy=accuracy, bleu=scores["BLEU"], chrf=scores["chrF"], samples=samples)
@@ -117,31 +108,6 @@ class TranslationValidator:
             threads=self._config.machine.threads,
         )
         return Translator(engine, self._tokenizers, self._config)
-
-    def _translated(self, translator: Translator) -> Iterator[dict[int, _Texts]]:
-        """Yield translations by row; every worker joins each gather."""
-        sources = [source for source, _ in self._pairs]
-        if self._workers.count == 1:
-            yield from _translations(translator, sources, range(len(sources)))
-            return
-        size = PAIRS_PER_ROUND * self._workers.count
-        for first in range(0, len(sources), size):
-            rows = range(first, min(first + size, len(sources)))[self._workers.index :: self._workers.count]
-            own: dict[int, _Texts] = {}
-            for translated in _translations(translator, [sources[row] for row in rows], rows):
-                own |= translated
-            of_workers = self._workers.gather([(row, *texts) for row, texts in own.items()])
-            yield {row: (text, raw) for of_worker in of_workers for row, text, raw in of_worker}
-
-
-def _translations(
-    translator: Translator, sources: Sequence[str], rows: Sequence[int]
-) -> Iterator[dict[int, _Texts]]:
-    """Translate the sources of these rows; yields translations by row as they are done."""
-    for translated in translator.translate_prepared(sources, with_scores=False):
-        yield {
-            rows[number]: (translation.text, translation.raw) for number, translation in translated.items()
-        }
 
 
 class TranslationTask(Task):
@@ -212,10 +178,10 @@ class TranslationTask(Task):
         policy = keras.DTypePolicy(self._config.machine.precision)
         return Transformer(self._config.model, *self.tokenizers.vocabulary_sizes, dtype=policy)
 
-    def validator(self, model: Transformer, workers: Workers | None = None) -> TranslationValidator:
+    def validator(self, model: Transformer) -> TranslationValidator:
         """Scores a live model on the validation pairs."""
         pairs, (encoded, _) = self._corpus.validation, self._encoded_validation
-        return TranslationValidator(self._config, model, self.tokenizers, pairs, encoded, workers)
+        return TranslationValidator(self._config, model, self.tokenizers, pairs, encoded)
 
     @cached_property
     def _encoded_validation(self) -> tuple[EncodedPairs, int]:

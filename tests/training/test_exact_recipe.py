@@ -22,7 +22,7 @@ from ptenmt.config import (
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
 from ptenmt.runs.weights import read_weights
-from ptenmt.training.events import CheckpointSaved, CurvePoint, EpochDone, Event, Scores, StepDone
+from ptenmt.training.events import CheckpointSaved, EpochDone, Event, Scores, StepDone
 from ptenmt.training.trainer import Trainer
 
 # Two trainings of a recipe with every option; test_resume compares a plain one in each run of all tests.
@@ -62,7 +62,7 @@ def rich(quick: Config) -> Config:
         optimizer=OptimizerConfig(kind="adamw", clip_norm=0.5, ema=0.9),
         validation=ValidationConfig(every_epochs=None, every_steps=7, patience=9),
         checkpoint=CheckpointConfig(every_epochs=9),
-        machine=MachineConfig(precision="mixed_float16"),
+        machine=MachineConfig(precision="mixed_bfloat16"),
     )
 
 
@@ -100,7 +100,6 @@ def test_ended_at_a_limit_and_resumed_equals_straight_through(
 
     expected = tensors(straight.run)
     assert expected["global_step/.ATTRIBUTES/VARIABLE_VALUE"] == 15
-    assert expected["loss_scale/.ATTRIBUTES/VARIABLE_VALUE"] > 1
     assert any(name.startswith("averages/") for name in expected)
     assert_same(tensors(last.run), expected)
     for file in straight.run.weights_folder.iterdir():
@@ -119,8 +118,6 @@ def test_half_precision_keeps_whole_weights(straight: Trained):
     assert {weight.dtype for weight in straight.setup.model.trainable_variables} == {"float32"}
     losses = [event.loss for event in straight.events if isinstance(event, EpochDone)]
     assert losses[-1] < losses[0]
-    norms = [event.gradient_norm for event in straight.events if isinstance(event, CurvePoint)]
-    assert all(norm < 100 for norm in norms), "without the scale of the loss"
 
 
 def test_translation_uses_the_moving_averages(straight: Trained):

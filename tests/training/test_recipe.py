@@ -105,7 +105,7 @@ def test_a_step_that_is_not_finite_is_skipped_and_reported(
     built = build_trainer(steady, tmp_path / "run")
     events = list(built.trainer.fit())
     state = built.trainer._state
-    assert (int(state.global_step), int(state.skipped), int(state.nonfinite_in_row)) == (18, 3, 0)
+    assert (int(state.global_step), int(state.skipped), int(state.skipped_in_row)) == (18, 3, 0)
     assert int(built.trainer._optimizer.variables["count"]) == 15
     assert [event.message for event in events if isinstance(event, Warned)] == [
         f"skipped a step (now at step {number}): the loss or its gradients are not finite"
