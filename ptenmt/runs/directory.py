@@ -16,7 +16,7 @@ import logging
 import os
 import platform
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -74,62 +74,6 @@ class SplitRecord:
     size: int
     """Pairs, or windows of a next-word model."""
     fingerprint: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunRecord:
-    """What ``run.json`` says; 0, empty or None where a run has no such entry."""
-
-    created: str
-    """When the run was first started, in ISO 8601."""
-    trained: str
-    """When it was last started."""
-    versions: Mapping[str, str]
-    """Of Python and of packages, by name."""
-    data: Mapping[str, SplitRecord]
-    parameters: int
-    vocabulary_sizes: Sequence[int]
-    steps_per_epoch: EpochSteps | None
-    alignment_layer: int | None
-    """The decoder layer, counted from 1, that aligns words."""
-    bidirectional_epochs: int
-    initialized_from: str
-    averaged_from: Mapping[str, Any] | None
-    """The ``run`` and its ``checkpoints`` that an average was made from."""
-    distilled_from: Mapping[str, Any] | None
-    imported_from: Mapping[str, Any] | None
-    """The ``path``, ``form``, ``licence`` and ``files`` (SHA-256 by name) of an imported model."""
-    corpora: Sequence[Mapping[str, Any]]
-    """The public corpora that it learned from."""
-    licence: str
-    """Of the weights, where they are published, or of the model that they come from."""
-
-    @classmethod
-    def from_facts(cls, facts: Mapping[str, Any]) -> "RunRecord":
-        """Read the content of the file; TypeError, ValueError or KeyError for other types."""
-        steps, layer = facts.get("steps_per_epoch"), facts.get("alignment_layer")
-        return cls(
-            created=str(facts.get("created", "")),
-            trained=str(facts.get("trained", "")),
-            versions=dict(facts.get("versions", {})),
-            data={split: _split_record(part) for split, part in dict(facts.get("data", {})).items()},
-            parameters=int(facts.get("parameters", 0)),
-            vocabulary_sizes=list(map(int, facts.get("vocabulary_sizes", ()))),
-            steps_per_epoch=None if steps is None else EpochSteps.from_fact(steps),
-            alignment_layer=layer if isinstance(layer, int) else None,
-            bidirectional_epochs=int(facts.get("bidirectional_epochs", 0)),
-            initialized_from=str(facts.get("initialized_from", "")),
-            averaged_from=facts.get("averaged_from"),
-            distilled_from=facts.get("distilled_from"),
-            imported_from=facts.get("imported_from"),
-            corpora=list(facts.get("corpora", ())),
-            licence=str(facts.get("licence") or (facts.get("imported_from") or {}).get("licence", "")),
-        )
-
-
-def _split_record(part: Mapping[str, Any]) -> SplitRecord:
-    size = part["windows"] if "windows" in part else part.get("pairs", 0)
-    return SplitRecord(size=int(size), fingerprint=str(part.get("fingerprint", "")))
 
 
 @dataclass(frozen=True)
@@ -197,25 +141,32 @@ class Run:
             raise RunError(f"{file} is damaged: it lacks {', '.join(missing)}", _COPY_HINT)
         return facts
 
-    def record(self, needed: Collection[str] = ()) -> RunRecord:
-        """``run.json``, typed; arguments and errors as of ``facts``."""
-        facts = self.facts(needed)
-        try:
-            return RunRecord.from_facts(facts)
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
-            raise RunError(f"{self.path / 'run.json'} is damaged: {error}", _COPY_HINT) from error
+    def splits(self) -> dict[str, SplitRecord]:
+        """The data of each split when the run was trained, as far as it is known."""
+        return {
+            name: SplitRecord(
+                size=part.get("pairs", part.get("windows", 0)), fingerprint=part.get("fingerprint", "")
+            )
+            for name, part in self.facts().get("data", {}).items()
+        }
 
     def data_fingerprint(self, split: str) -> str | None:
         """The fingerprint of a split when the run was trained, if it is known."""
-        data = self.record().data
-        return data[split].fingerprint or None if split in data else None
+        splits = self.splits()
+        return splits[split].fingerprint or None if split in splits else None
 
     def steps_per_epoch(self) -> EpochSteps:
         """The steps of its epochs; RunError if the run does not say, or another program trained it."""
-        steps = self.record({"steps_per_epoch"}).steps_per_epoch
+        steps = self.facts({"steps_per_epoch"}).get("steps_per_epoch")
         if steps is None:
             raise RunError(f"{self.path} was imported: its training is unknown", "choose another with --run")
-        return steps
+        return EpochSteps.from_fact(steps)
+
+    @property
+    def licence(self) -> str:
+        """The licence of the weights: as published, of the model they come from, or of the demo corpus."""
+        facts, demo = self.facts(), "Apache-2.0" if self.config().data.source == "demo" else ""
+        return str(facts.get("licence") or facts.get("imported_from", {}).get("licence") or demo)
 
     def config(self) -> Config:
         """The options this run was trained with; raises RunError if ``config.yaml`` is damaged."""
@@ -261,9 +212,8 @@ class Run:
 
     def exported_facts(self) -> dict[str, Any]:
         """What exports say, for importing them: ``SEARCH_FACTS``, and the licence as far as it is known."""
-        facts, demo = self.facts(), "Apache-2.0" if self.config().data.source == "demo" else ""
-        licence = self.record().licence or demo
-        return {"licence": licence} | {name: facts[name] for name in SEARCH_FACTS if name in facts}
+        facts = self.facts()
+        return {"licence": self.licence} | {name: facts[name] for name in SEARCH_FACTS if name in facts}
 
     def record_alignment_layer(self, layer: int) -> None:
         """Add to ``run.json`` which layer aligns words, see ``TrainedModel``; raises OutputError."""
@@ -392,7 +342,7 @@ def list_runs(on_unreadable: Callable[[str], None] = lambda _reason: None) -> li
     for file in sorted(RUNS_FOLDER.glob("[!.]*/run.json")):
         run = Run(file.parent)
         try:
-            runs.append((run.record().trained, run))
+            runs.append((run.facts().get("trained", ""), run))
         except RunError as error:
             on_unreadable(error.message)
     return [run for _, run in sorted(runs, key=lambda dated: dated[0], reverse=True)]

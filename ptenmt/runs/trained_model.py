@@ -102,8 +102,8 @@ class TrainedModel:
 
         Training chooses it on the validation pairs (``ptenmt.inspection.alignment.choose_layer``).
         """
-        chosen = self.run.record().alignment_layer
-        return chosen or default_alignment_layer(self.config.model.num_decoder_layers)
+        default = default_alignment_layer(self.config.model.num_decoder_layers)
+        return self.run.facts().get("alignment_layer") or default
 
     @property
     def output_ids(self) -> list[int] | None:
@@ -159,7 +159,7 @@ class TrainedModel:
 
 def check_tokenizers(run: Run, tokenizers: TokenizerPair, candidates: Sequence[WeightsInfo]) -> None:
     """Raise TokenizerError if a run's tokenizers are not those of its weights, as far as it is recorded."""
-    found, sizes = tokenizer_fingerprint(run.tokenizer_folder), run.record().vocabulary_sizes
+    found, sizes = tokenizer_fingerprint(run.tokenizer_folder), run.facts().get("vocabulary_sizes")
     is_other = any(info.tokenizer not in ("", found) for info in candidates)
     if is_other or (sizes and tuple(sizes) != tokenizers.vocabulary_sizes):
         raise TokenizerError(

@@ -11,16 +11,14 @@ whole or not at all.
 """
 
 import json
-import os
-import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ptenmt.atomic_files import json_checksum, write_bytes
+from ptenmt.atomic_files import json_checksum, make_folder, write_bytes
 from ptenmt.config import Config, ModelConfig
 from ptenmt.errors import CheckpointError, OutputError
 from ptenmt.runs.directory import Choice, Run
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 1
 _METADATA = "ptenmt_weights"
-_LARGEST_HEADER = 100_000_000  # bytes, as safetensors itself allows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,9 +97,12 @@ def write_weights(
         checksum=checksum,
         tokenizer=tokenizer_fingerprint(Run(file.parents[1]).tokenizer_folder),
     )
-    with _saving(file):
-        file.parent.mkdir(exist_ok=True)
+    try:
+        make_folder(file.parent)
         write_bytes(file, serialized(info, arrays))
+    except OutputError as error:
+        hint = "make room and run the command again; what was saved before is unharmed"
+        raise CheckpointError(error.message, hint) from error
     return info
 
 
@@ -116,16 +116,8 @@ def serialized(info: WeightsInfo, arrays: Mapping[str, "np.ndarray"]) -> bytes:
 
 
 def read_info(file: Path) -> WeightsInfo:
-    """Read a weights file's metadata, fast and without NumPy; CheckpointError if it is missing or damaged."""
-    with _reading(file), file.open("rb") as stream:
-        (length,) = struct.unpack("<Q", stream.read(8))
-        if length > _LARGEST_HEADER:
-            raise ValueError("no safetensors header")
-        header = json.loads(stream.read(length))
-        info = _info(file, header.pop("__metadata__"))
-        size = 8 + length + max(entry["data_offsets"][1] for entry in header.values())
-        if size != os.fstat(stream.fileno()).st_size:
-            raise ValueError("truncated")
+    """Read a weights file's metadata; CheckpointError if it is missing or damaged."""
+    with _opened(file) as (info, _):
         return info
 
 
@@ -134,16 +126,8 @@ def read_weights(file: Path) -> tuple[WeightsInfo, dict[str, "np.ndarray"]]:
 
     Raises CheckpointError if it is missing, truncated or damaged.
     """
-    import safetensors.numpy
-
-    with _reading(file):
-        content = file.read_bytes()  # once: training may replace the file at any moment
-        try:
-            arrays: dict[str, np.ndarray] = safetensors.numpy.load(content)
-        except safetensors.SafetensorError as error:
-            raise ValueError(str(error)) from error
-        (length,) = struct.unpack("<Q", content[:8])
-        info = _info(file, json.loads(content[8 : 8 + length])["__metadata__"])
+    with _opened(file) as (info, stored):  # once: training may replace the file at any moment
+        arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118 — it is no dict
         if _checksum(arrays) != info.checksum:
             raise ValueError("its checksum is not that of its arrays")
     return info, {name: array.astype("<f4", copy=False) for name, array in arrays.items()}
@@ -207,25 +191,16 @@ def _checksum(arrays: Mapping[str, "np.ndarray"]) -> str:
 
 
 @contextmanager
-def _reading(file: Path) -> Iterator[None]:
+def _opened(file: Path) -> Iterator[tuple[WeightsInfo, Any]]:
+    """Open a weights file: its metadata, and its arrays; CheckpointError if it is missing or damaged."""
+    from safetensors import SafetensorError, safe_open
+
     try:
-        yield
+        with safe_open(file, "numpy") as arrays:
+            yield _info(file, arrays.metadata()), arrays
     except OSError as error:
         raise CheckpointError(f"cannot read weights {file}: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
+    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
         reason = error if type(error) is ValueError else "no whole weights file of ptenmt"
         hint = "copy the file again, or use the run's other weights with --checkpoint"
         raise CheckpointError(f"weights {file} are damaged: {reason}", hint) from error
-
-
-@contextmanager
-def _saving(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, OutputError) as error:
-        cause = error.__cause__ if isinstance(error, OutputError) else error
-        reason = getattr(cause, "strerror", None) or cause or error
-        raise CheckpointError(
-            f"cannot save weights in {path}: {reason}",
-            "make room and run the command again; what was saved before is unharmed",
-        ) from error

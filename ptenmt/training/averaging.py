@@ -52,7 +52,7 @@ def _chosen(run: Run, last: int | None) -> list[Path]:
     """The checkpoints to average, the newest first."""
     checkpoints = run.checkpoints()
     if not checkpoints:
-        if run.record().averaged_from is not None:
+        if "averaged_from" in run.facts():
             raise RunError(f"{run.path} is an average itself", "average the run that it was made from")
         if run.is_bundled:
             raise RunError(

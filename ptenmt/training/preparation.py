@@ -111,7 +111,7 @@ class TrainingInputs:
     def _bidirectional_epochs(self, plan: BatchPlan) -> int:
         """Share of the steps of a plan in one direction, as epochs; a resumed run keeps its number."""
         if self.is_resumed:
-            return self.run.record({"bidirectional_epochs"}).bidirectional_epochs
+            return self.run.facts({"bidirectional_epochs"})["bidirectional_epochs"]
         share, steps = self.config.training.bidirectional, epoch_steps(plan, self.config.batch.accumulate)
         total_steps = num_total_steps(self.config, steps)
         epochs = max(1, round(steps.position(round(share * total_steps))))
@@ -174,9 +174,9 @@ def is_resumable(run: Run, config: Config, fresh: bool) -> bool:
         return False
     if fresh:
         return False
-    record = run.record()
-    if record.averaged_from is not None or (record.imported_from is not None and not record.initialized_from):
-        kind = "an imported model" if record.averaged_from is None else "an average of checkpoints"
+    facts = run.facts()
+    if "averaged_from" in facts or ("imported_from" in facts and "initialized_from" not in facts):
+        kind = "an average of checkpoints" if "averaged_from" in facts else "an imported model"
         raise RunError(
             f"{run.path} is {kind}, which cannot be resumed",
             f"start another run with its weights: --init-from {run.path} --run NAME",
