@@ -44,10 +44,10 @@ def main() -> None:
         shutil.rmtree(STARTER / folder, ignore_errors=True)
     shutil.copytree(run.tokenizer_folder, STARTER / "tokenizer")
     info, arrays = read_weights(run.weights_folder / "best.safetensors")
-    starter = Run(STARTER)
-    best = starter.weights_folder / "best.safetensors"
-    write_weights(best, arrays, run.config(), info.step, info.score, info.loss, is_half=True)
-    model = ctranslate2_model(TrainedModel.load(starter))
+    best = Run(STARTER).weights_folder / "best.safetensors"
+    halves = {name: array.astype("f2") for name, array in arrays.items()}
+    write_weights(best, halves, run.config(), info.step, info.score, info.loss)
+    model = ctranslate2_model(TrainedModel.load(Run(STARTER)))
     size = sum(map(len, model.files.values()))
     print(f"{STARTER}: step {info.step:,}, {size / 1e6:.1f} MB for CTranslate2")
 

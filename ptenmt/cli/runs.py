@@ -12,6 +12,8 @@ from ptenmt.cli.console import (
     amount,
     duration,
     load_tensorflow,
+    metric_name,
+    metric_value,
     option_value,
     shown_perplexity,
 )
@@ -26,7 +28,7 @@ from ptenmt.model.ctranslate2_model import Quantization
 from ptenmt.processes import silent_stderr
 from ptenmt.runs import COMMANDS, UNITS, Run, find_run, list_runs
 from ptenmt.runs.directory import RUNS_FOLDER
-from ptenmt.runs.history import NOTHING, History, metric_name, metric_value
+from ptenmt.runs.history import NOTHING, History
 
 if TYPE_CHECKING:
     from ptenmt.evaluation.comparison import RunComparison, RunSummary

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from ptenmt.cli import options
-from ptenmt.cli.console import Screen, amount, counted, duration, load_tensorflow, steps_of_epochs
+from ptenmt.cli.console import (
+    Screen,
+    amount,
+    counted,
+    duration,
+    load_tensorflow,
+    metric_name,
+    metric_value,
+    steps_of_epochs,
+)
 from ptenmt.cli.runs import print_comparison, run_document
 from ptenmt.cli.tables import print_facts
 from ptenmt.cli.training_view import TrainingView
@@ -14,7 +23,6 @@ from ptenmt.config.loading import find_config, load_config
 from ptenmt.evaluation.comparison import compare
 from ptenmt.evaluation.systems import LoadOptions
 from ptenmt.runs import COMMANDS, STARTER, Run
-from ptenmt.runs.history import metric_name, metric_value
 from ptenmt.runs.weights import best_weights
 
 _POOR_BLEU = 10

@@ -10,13 +10,15 @@ from ptenmt.cli.console import (
     Screen,
     counted,
     duration,
+    metric_name,
+    metric_value,
     mixture,
     num_epochs,
     shown_perplexity,
     steps_of_epochs,
 )
 from ptenmt.config import Config
-from ptenmt.runs.history import NOTHING, metric_name, metric_value
+from ptenmt.runs.history import NOTHING
 from ptenmt.training import events
 
 _PLAIN_REPORTS_PER_EPOCH = 4

@@ -15,7 +15,6 @@ import json
 import logging
 import os
 import platform
-import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -26,7 +25,15 @@ from typing import Any, Literal
 
 import yaml
 
-from ptenmt.atomic_files import check_writable, held, json_text, make_folder, output_errors, write_text
+from ptenmt.atomic_files import (
+    check_writable,
+    folder_written_whole,
+    held,
+    json_text,
+    make_folder,
+    output_errors,
+    write_text,
+)
 from ptenmt.config import Config, TaskName
 from ptenmt.config.loading import build_config, dump_config
 from ptenmt.config.schedule import EpochSteps
@@ -47,15 +54,7 @@ logger = logging.getLogger(__name__)
 logging.addLevelName(NOTICE, "NOTICE")
 
 _YamlLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # not every PyYAML has the fast one
-_PACKAGES = (
-    "ptenmt",
-    "tensorflow",
-    "keras",
-    "tensorflow-datasets",
-    "ctranslate2",
-    "sentencepiece",
-    "tokenizers",
-)
+_LIBRARIES = ("tensorflow", "keras", "tensorflow-datasets", "ctranslate2", "sentencepiece", "tokenizers")
 
 UNITS: dict[TaskName, str] = {"translation": "pairs", "next-word": "windows"}
 """The unit in which each task's data is counted."""
@@ -64,7 +63,7 @@ COMMANDS: dict[TaskName, str] = {"translation": "translate", "next-word": "compl
 
 _OTHER_NAME = "choose another name for the run"
 _COPY_HINT = "restore it from a copy, or copy the whole run folder again"
-_TRAIN_HINT = "train one first: ptenmt train --config demo.yaml"
+_TRAIN_HINT = "train one first: ptenmt train --config {}.yaml"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,8 +190,6 @@ class Run:
         """Raise RunError or OutputError if the folder cannot be written."""
         if self.path.is_file():
             raise RunError(f"{self.path} is a file, not a run", _OTHER_NAME)
-        if not self.path.name:
-            raise RunError(f"{self.path} cannot be a run", _OTHER_NAME)
         if self.path == RUNS_FOLDER / STARTER and not (self.path / "run.json").exists():
             raise RunError(f"{STARTER} is the name of the model that comes with ptenmt", _OTHER_NAME)
         check_writable(self.path / "run.json")
@@ -255,7 +252,7 @@ def check_task(run: Run, trained_task: TaskName, needed_task: TaskName) -> None:
     if trained_task != needed_task:
         raise RunError(
             f"{run.path} is a {trained_task} run; this command needs a {needed_task} run",
-            f'use: ptenmt {COMMANDS[trained_task]} --run {run.path} "TEXT"',
+            f"choose another; ptenmt {COMMANDS[trained_task]} is for this one",
         )
 
 
@@ -263,9 +260,8 @@ def find_run(name: str | Path | Run | None = None, task: TaskName | None = None)
     """Find an existing run, or raise RunError.
 
     ``name`` is a path, a folder's name below ``checkpoints/``, or ``starter``, the bundled run, if no folder
-    has this name. None means the run trained or averaged last, preferably for ``task``, among those that have
-    weights and can be read, or among all if none has weights; if none is of the task, the bundled run. A
-    ``Run`` is returned as it is.
+    has this name. None means the run trained, averaged or imported last, for ``task``, that has weights and
+    can be read; without any, the bundled run. A ``Run`` is returned as it is.
     """
     if isinstance(name, Run):
         return name
@@ -278,7 +274,7 @@ def find_run(name: str | Path | Run | None = None, task: TaskName | None = None)
         return starter
     if path.is_dir() and any((path / part).exists() for part in ("config.yaml", "weights", "tokenizer")):
         raise RunError(f"{path / 'run.json'} is missing", _COPY_HINT)
-    hint = _TRAIN_HINT
+    hint = _TRAIN_HINT.format("demo")
     known = [run.name for run in list_runs()]
     if near := difflib.get_close_matches(path.name, [*known, STARTER], 1):
         hint = f"did you mean {near[0]}?"
@@ -290,23 +286,21 @@ def find_run(name: str | Path | Run | None = None, task: TaskName | None = None)
 def _newest_run(task: TaskName | None) -> Run:
     """The run that ``find_run`` takes without a name."""
     unreadable: list[str] = []
-    runs, newest = list_runs(unreadable.append), None
-    has_other = task == "translation" and _bundled_run() is not None
-    for run in [run for run in runs if run.has_weights] or ([] if has_other else runs):
+    for run in list_runs(unreadable.append):
         try:
-            if task in (None, run.config().task):
-                return run
-            newest = newest or run
+            run_task = run.config().task
         except RunError as error:
             unreadable.append(error.message)
+        else:
+            if run.has_weights and task in (None, run_task):
+                return run
     starter = None if unreadable or task == "next-word" else _bundled_run()
-    if starter:
-        _mention_starter()
-        return starter
-    if newest is None:
+    if starter is None:
+        kind, config = ("next-word run", "next-word") if task == "next-word" else ("run", "demo")
         reason = f" that can be read: {unreadable[0]}" if unreadable else ""
-        raise RunError(f"no run in {RUNS_FOLDER.absolute()}{reason}", _TRAIN_HINT)
-    return newest
+        raise RunError(f"no {kind} in {RUNS_FOLDER.absolute()}{reason}", _TRAIN_HINT.format(config))
+    _mention_starter()
+    return starter
 
 
 def _bundled_run() -> Run | None:
@@ -357,20 +351,14 @@ def written_whole(run: Run, option: str) -> Iterator[Run]:
     run.check_writable()
     if run.path.exists():
         raise RunError(f"{run.path} exists already", f"choose another name with {option}")
-    unfinished = Run(run.path.absolute().with_name(f".{run.name}.{os.getpid()}.new"))
-    try:
-        yield unfinished
-        with output_errors(f"write {run.path}"):
-            unfinished.path.rename(run.path)
-    finally:
-        shutil.rmtree(unfinished.path, ignore_errors=True)
+    with output_errors(f"write {run.path}"), folder_written_whole(run.path) as new:
+        yield Run(new)
 
 
 def set_aside(run: Run) -> Path:
     """Rename a run's folder to free its name; nothing is deleted. Raises OutputError."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    folder = run.path.parent if run.path.name else run.path.absolute().parent
-    aside = folder / f"{run.name}.{stamp}"
+    aside = run.path.absolute().with_name(f"{run.name}.{stamp}")
     with output_errors(f"rename {run.path} to {aside.name}"):
         return run.path.absolute().rename(aside)
 
@@ -380,7 +368,7 @@ def versions() -> dict[str, str]:
     from importlib import metadata  # takes 15 ms: imported only to train
 
     versions = {"python": platform.python_version()}
-    for package in _PACKAGES:
+    for package in ("ptenmt", *_LIBRARIES):
         with suppress(metadata.PackageNotFoundError):
             versions[package] = metadata.version(package)
     return versions

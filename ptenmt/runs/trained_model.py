@@ -5,12 +5,14 @@ import logging
 import warnings
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ptenmt.atomic_files import folder_written_whole
 from ptenmt.config import Config, TaskName
+from ptenmt.config.schema import SourceMarks
 from ptenmt.errors import CheckpointError, TokenizerError
 from ptenmt.model.ctranslate2_model import (
     DEFAULT_QUANTIZATION,
@@ -36,6 +38,7 @@ _CACHE_FILE = "cache.json"
 _CACHE_FORMAT = 1
 
 
+@dataclass(eq=False)
 class TrainedModel:
     """A run's config, tokenizers and weights; arrays and models are loaded when first used.
 
@@ -43,19 +46,11 @@ class TrainedModel:
     ``info`` are the metadata of that file.
     """
 
-    def __init__(
-        self,
-        run: Run,
-        config: Config,
-        tokenizers: TokenizerPair,
-        info: WeightsInfo,
-        on_warning: Callable[[str], None] = warnings.warn,
-    ) -> None:
-        self.run = run
-        self.config = config
-        self.tokenizers = tokenizers
-        self.info = info
-        self.on_warning = on_warning
+    run: Run
+    config: Config
+    tokenizers: TokenizerPair
+    info: WeightsInfo
+    on_warning: Callable[[str], None] = warnings.warn
 
     @classmethod
     def load(
@@ -187,7 +182,8 @@ def ctranslate2_model(trained: TrainedModel) -> CTranslate2Model:
     """
     check_ctranslate2(trained.config.model)
     folder = trained.run.ctranslate2_folder
-    cached, layer, output_ids = _read_cache(folder), trained.alignment_layer, trained.output_ids
+    marks = trained.config.model.source_marks
+    cached, layer, output_ids = _read_cache(folder, marks), trained.alignment_layer, trained.output_ids
     if (
         cached is not None
         and (cached.weights, cached.alignment_layer) == (trained.info.checksum, layer)
@@ -210,7 +206,7 @@ def ctranslate2_model(trained: TrainedModel) -> CTranslate2Model:
     return model
 
 
-def _read_cache(folder: Path) -> CTranslate2Model | None:
+def _read_cache(folder: Path, source_marks: SourceMarks) -> CTranslate2Model | None:
     """The cached model, if it is whole; read first and then verified, as training may replace it."""
     try:
         facts = json.loads((folder / _CACHE_FILE).read_text(encoding="utf-8"))
@@ -221,7 +217,7 @@ def _read_cache(folder: Path) -> CTranslate2Model | None:
             weights=facts["weights"],
             quantization=DEFAULT_QUANTIZATION,
             alignment_layer=facts["alignment_layer"],
-            source_marks=facts.get("source_marks", "both"),
+            source_marks=source_marks,
             files=files,
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -233,7 +229,6 @@ def _write_cache(folder: Path, model: CTranslate2Model) -> None:
         "format": _CACHE_FORMAT,
         "weights": model.weights,
         "alignment_layer": model.alignment_layer,
-        "source_marks": model.source_marks,
         "files": _checksums(model.files),
     }
     with folder_written_whole(folder) as new:

@@ -14,7 +14,7 @@ import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,12 +60,8 @@ class WeightsInfo:
 
 def model_fingerprint(config: ModelConfig) -> str:
     """Identify a model by its options that differ from their defaults."""
-    options = asdict(config)
-    changed = {
-        option.name: options[option.name]
-        for option in fields(config)
-        if options[option.name] != option.default
-    }
+    defaults = asdict(ModelConfig())
+    changed = {name: value for name, value in asdict(config).items() if value != defaults[name]}
     return json_checksum(changed)[:16]
 
 
@@ -76,16 +72,16 @@ def write_weights(
     step: int,
     score: float | None = None,
     loss: float | None = None,
-    *,
-    is_half: bool = False,
 ) -> WeightsInfo:
     """Write a weights file of a run, whole or not at all, and create its folder; facts as of ``WeightsInfo``.
 
-    ``is_half``: in float16, half as large. Raises CheckpointError if the disk is full, or the folder cannot
-    be written.
+    Arrays of float16 are written as they are, others in float32. Raises CheckpointError if the disk is full,
+    or the folder cannot be written.
     """
-    number = "<f2" if is_half else "<f4"
-    arrays = {name: array.astype(number, order="C", copy=False) for name, array in arrays.items()}
+    arrays = {
+        name: array.astype("<f2" if array.dtype == "f2" else "<f4", order="C", copy=False)
+        for name, array in arrays.items()
+    }
     metric, model, checksum = config.validation.metric, model_fingerprint(config.model), _checksum(arrays)
     info = WeightsInfo(
         file=file,
@@ -164,8 +160,8 @@ def keep_best(
     Of equal scores the one with the lower loss is better, then the earlier. Raises CheckpointError if they
     cannot be written.
     """
-    best = best_weights(folder)
-    if best is None or best.step == step or rank(config.validation.metric, score, loss) > _quality(best):
+    best, quality = best_weights(folder), rank(config.validation.metric, score, loss)
+    if best is None or best.step == step or quality > rank(best.metric, best.score, best.loss):
         write_weights(folder / "best.safetensors", arrays, config, step, score, loss)
 
 
@@ -175,11 +171,6 @@ def _info(file: Path, metadata: dict[str, str]) -> WeightsInfo:
     if (version := facts.pop("format")) != FORMAT_VERSION:
         raise ValueError(f"format {version}; this ptenmt reads format {FORMAT_VERSION}")
     return WeightsInfo(file=file, **facts)
-
-
-def _quality(info: WeightsInfo) -> tuple[float, float]:
-    """Greater is better."""
-    return rank(info.metric, info.score, info.loss)
 
 
 def _checksum(arrays: Mapping[str, "np.ndarray"]) -> str:
