@@ -247,18 +247,6 @@ def option_value(value: object) -> str:
     return NOTHING if value in (None, ()) else show_value(value)
 
 
-def metric_name(metric: str) -> str:
-    """The usual spelling of a ``validation.metric``."""
-    return {"bleu": "BLEU", "chrf": "chrF"}.get(metric, metric)
-
-
-def metric_value(metric: str, value: float | None) -> str:
-    """A score with a sensible number of digits; None is one that is not finite."""
-    if value is None:
-        return NOTHING
-    return f"{value:.3f}" if metric in {"loss", "accuracy"} else f"{value:.1f}"
-
-
 def shown_perplexity(loss: float | None) -> str:
     """The perplexity of a loss in nats per token, or a dash if it is too large to be useful."""
     value = perplexity(loss)

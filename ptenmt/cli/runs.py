@@ -12,13 +12,11 @@ from ptenmt.cli.console import (
     amount,
     duration,
     load_tensorflow,
-    metric_name,
-    metric_value,
     option_value,
     shown_perplexity,
 )
 from ptenmt.cli.options import NewRun, RunName, RunToDescribe, WhichWeights, run_names
-from ptenmt.cli.tables import print_facts, print_table
+from ptenmt.cli.tables import metric_name, metric_value, print_facts, print_table
 from ptenmt.config.loading import flat_options
 from ptenmt.errors import RunError
 from ptenmt.export.packaging import Format, export_model

@@ -6,18 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from ptenmt.cli import options
-from ptenmt.cli.console import (
-    Screen,
-    amount,
-    counted,
-    duration,
-    load_tensorflow,
-    metric_name,
-    metric_value,
-    steps_of_epochs,
-)
+from ptenmt.cli.console import Screen, amount, counted, duration, load_tensorflow, steps_of_epochs
 from ptenmt.cli.runs import print_comparison, run_document
-from ptenmt.cli.tables import print_facts
+from ptenmt.cli.tables import metric_name, metric_value, print_facts
 from ptenmt.cli.training_view import TrainingView
 from ptenmt.config.loading import find_config, load_config
 from ptenmt.evaluation.comparison import compare

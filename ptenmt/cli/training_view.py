@@ -10,13 +10,12 @@ from ptenmt.cli.console import (
     Screen,
     counted,
     duration,
-    metric_name,
-    metric_value,
     mixture,
     num_epochs,
     shown_perplexity,
     steps_of_epochs,
 )
+from ptenmt.cli.tables import metric_name, metric_value
 from ptenmt.config import Config
 from ptenmt.runs.history import NOTHING
 from ptenmt.training import events

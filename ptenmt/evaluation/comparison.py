@@ -153,8 +153,7 @@ def _score(
 
 def summarize(run: Run, name: str = "") -> RunSummary:
     """A run's figures; raises RunError if its files are damaged."""
-    facts, config = run.facts({"data", "parameters", "steps_per_epoch"}), run.config()
-    splits = run.splits()
+    facts, splits, config = run.facts({"data", "parameters", "steps_per_epoch"}), run.splits(), run.config()
     history = History(run.path)
     curve, validations = history.curve(), history.validations()
     last, best = history.last(), history.best(config.validation.metric)

@@ -96,8 +96,7 @@ def direction_of_run(
 
 def _description(trained: TrainedModel) -> dict[str, Any]:
     """What is known of a model: None where nothing is, and of licences those of the training data."""
-    facts, data, info = trained.run.facts(), trained.config.data, trained.info
-    splits = trained.run.splits()
+    facts, splits, data = trained.run.facts(), trained.run.splits(), trained.config.data
     licences = {str(corpus["licence"]) for corpus in facts.get("corpora", ()) if "licence" in corpus}
     licences.add(trained.run.licence)
     if data.source == "tfds" and data.dataset.startswith("ted_hrlr_translate/"):
@@ -108,10 +107,10 @@ def _description(trained: TrainedModel) -> dict[str, Any]:
         "target": data.languages[1],
         "parameters": facts.get("parameters"),
         "pairs": splits["train"].size if "train" in splits else None,
-        "step": info.step,
+        "step": trained.info.step,
         "trained": facts.get("trained"),
-        "metric": info.metric,
-        "score": info.score,
+        "metric": trained.info.metric,
+        "score": trained.info.score,
         "licences": sorted(filter(None, licences)),
     }
 
