@@ -190,6 +190,8 @@ class Run:
         """Raise RunError or OutputError if the folder cannot be written."""
         if self.path.is_file():
             raise RunError(f"{self.path} is a file, not a run", _OTHER_NAME)
+        if not self.path.name:
+            raise RunError(f"{self.path} cannot be a run", _OTHER_NAME)
         if self.path == RUNS_FOLDER / STARTER and not (self.path / "run.json").exists():
             raise RunError(f"{STARTER} is the name of the model that comes with ptenmt", _OTHER_NAME)
         check_writable(self.path / "run.json")

@@ -76,19 +76,14 @@ class TrainedModel:
             check_task(run, config.task, task)
         damaged: list[str] = []
         candidates = list_weights(run.weights_folder, checkpoint, damaged.append)
-        if not candidates and damaged:
-            raise CheckpointError(
-                f"no weights in {run.weights_folder} can be read: {damaged[0]}",
-                "restore them from a copy, or train again with --fresh",
-            )
         if not candidates:
-            raise CheckpointError(
-                f"no weights in {run.path}", f"train it first: ptenmt train --config CONFIG --run {run.path}"
-            )
+            reason = f" that can be read: {damaged[0]}" if damaged else ""
+            hint = f"train first (ptenmt train --config CONFIG --run {run.path}), or restore them from a copy"
+            raise CheckpointError(f"no weights in {run.path}{reason}", hint)
         for message in damaged:
             on_warning(f"{message}; using {candidates[0].file.name} instead")
         tokenizers = load_tokenizers(run.tokenizer_folder)
-        check_tokenizers(run, tokenizers, candidates)
+        check_tokenizers(run, candidates)
         return cls(run, config, tokenizers, candidates[0], on_warning)
 
     @property
@@ -152,11 +147,10 @@ class TrainedModel:
         return model
 
 
-def check_tokenizers(run: Run, tokenizers: TokenizerPair, candidates: Sequence[WeightsInfo]) -> None:
+def check_tokenizers(run: Run, candidates: Sequence[WeightsInfo]) -> None:
     """Raise TokenizerError if a run's tokenizers are not those of its weights, as far as it is recorded."""
-    found, sizes = tokenizer_fingerprint(run.tokenizer_folder), run.facts().get("vocabulary_sizes")
-    is_other = any(info.tokenizer not in ("", found) for info in candidates)
-    if is_other or (sizes and tuple(sizes) != tokenizers.vocabulary_sizes):
+    found = tokenizer_fingerprint(run.tokenizer_folder)
+    if any(info.tokenizer not in ("", found) for info in candidates):
         raise TokenizerError(
             f"{run.tokenizer_folder} is the tokenizer of another model, not of the weights in {run.path}",
             "copy the whole run folder again from where it was trained",

@@ -6,7 +6,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -190,17 +190,6 @@ def _lost(cluster: Cluster) -> list[str]:
     return []
 
 
-def differing(values: Sequence[dict[str, Any]]) -> list[str]:
-    """Describe the values in which workers differ from the chief."""
-    chief, *rest = values
-    return [
-        f"{name}: {chief[name]} and, for worker {index}, {other[name]}"
-        for index, other in enumerate(rest, 1)
-        for name in chief
-        if other[name] != chief[name]
-    ]
-
-
 class Workers:
     """The processes that train together, usually one. All call the same methods in the same order."""
 
@@ -231,7 +220,14 @@ class Workers:
 
     def agree(self, **facts: Any) -> None:
         """Check that all workers have the same values; raises TrainingError."""
-        if differences := differing(self.gather(facts)):
+        chief, *others = self.gather(facts)
+        differences = [
+            f"{name}: {chief[name]} and, for worker {index}, {other[name]}"
+            for index, other in enumerate(others, 1)
+            for name in chief
+            if other[name] != chief[name]
+        ]
+        if differences:
             raise TrainingError(
                 f"the workers differ: {'; '.join(differences)}",
                 "give all of them the same config and data, and one shared run folder",

@@ -77,7 +77,7 @@ class StepDone(Event):
     """Share of those tokens whose argmax prediction is correct."""
     learning_rate: float
     tokens_per_second: float
-    """Real target tokens per second in this epoch, in this process."""
+    """Real target tokens per second since the start of the epoch, a validation or a save, in this process."""
     seconds_left: float | None
     """Until the end of the training, validations included; None before the second step."""
 

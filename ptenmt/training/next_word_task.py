@@ -121,12 +121,10 @@ class NextWordTask(Task):
 
     @cached_property
     def _held_out(self) -> WordWindows:
-        return self._some(self._windows_held_out(self._words[1]), "held-out")
-
-    def _windows_held_out(self, words: Sequence[str]) -> WordWindows:
         """Windows that predict one word from the whole window, whatever the model."""
         predicts: Predicts = "last" if self._is_causal else "window"
-        return WordWindows(self._ids(words), self._config.data.window, predicts=predicts)
+        windows = WordWindows(self._ids(self._words[1]), self._config.data.window, predicts=predicts)
+        return self._some(windows, "held-out")
 
     @property
     def _is_causal(self) -> bool:

@@ -78,8 +78,7 @@ class Adam:
                 average.assign_sub((1 - decay) * (average - weight))
 
         replicas = tf.distribute.get_strategy().extended
-        averages = self._averages or self._weights
-        slots = zip(self._means, self._squares, averages, gradients, strict=True)
+        slots = zip(self._means, self._squares, self._averages or self._weights, gradients, strict=True)
         for weight, arguments in zip(self._weights, slots, strict=True):
             replicas.update(weight, update, args=arguments)
 

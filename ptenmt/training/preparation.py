@@ -66,8 +66,7 @@ class TrainingInputs:
         cache = corpus_cache(config.data.cache_dir)
         self.task: Task = TASKS[config.task].load(config, tokenizers, cache, on_download)
         if self.is_resumed:
-            latest = list_weights(run.weights_folder, "latest")
-            check_tokenizers(run, self.task.tokenizers, latest)
+            check_tokenizers(run, list_weights(run.weights_folder, "latest"))
             _check_data(run, self.task)
 
     def build(self, strategy: tf.distribute.Strategy) -> tuple[Any, BatchPlan, dict[str, Any]]:

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import asdict
 
 import tensorflow as tf
@@ -98,11 +98,10 @@ class Trainer:
                 batches = next(self._epoch_batches)
             self._update(batches)
             yield from self._report()
-            with self._throughput.paused():
-                yield from self._validate()
-                yield from self._finish_epoch()
-                if self._is_save_due():
-                    yield from self._save()
+            yield from self._validate()
+            yield from self._finish_epoch()
+            if self._is_save_due():
+                yield from self._save()
         yield from self._save_at_end()
         if self._selection.is_patience_exhausted():
             state = self._state
@@ -156,9 +155,9 @@ class Trainer:
 
     def _update(self, batches: list[MicroBatch]) -> None:
         with self._state.timed("step"):
-            self._train_step(batches, self._stop_wanted.is_set())
+            self._train_step(batches)
         self._throughput.add_step()
-        if self._workers.count > 1 and self._train_step.stops:
+        if self._workers.count > 1 and any(self._workers.gather(self._stop_wanted.is_set())):
             self._stop_requested.set()
 
     def _report(self) -> Iterator[events.Event]:
@@ -235,6 +234,7 @@ class Trainer:
                     yield event
                     if isinstance(event, events.ValidationStep) and self._stop_requested.is_set():
                         return
+            self._throughput.start(self._state.of_epoch.tokens)
 
     def _finish_epoch(self) -> Iterator[events.StageStarted]:
         """Start the next epoch if this one has ended and its validation is done."""
@@ -287,6 +287,7 @@ class Trainer:
             latest = self._run.weights_folder / "latest.safetensors"
             write_weights(latest, self._state.weights(), self._config, int(self._state.global_step))
         self._saved_at, self._saved_position = time.monotonic(), position
+        self._throughput.start(self._state.of_epoch.tokens)
         epoch, step = int(self._state.epoch), int(self._state.step_in_epoch)
         yield events.CheckpointSaved(epoch=epoch, step_in_epoch=step, path=path)
 
@@ -300,7 +301,7 @@ class Throughput:
         self.start(0.0)
 
     def start(self, tokens: float) -> None:
-        """Start or resume an epoch; ``tokens`` are already processed."""
+        """Measure from here: the start of an epoch, a validation or a save; ``tokens`` are processed."""
         self._started, self._tokens_before = time.perf_counter(), tokens
 
     def add_step(self) -> None:
@@ -309,15 +310,8 @@ class Throughput:
         if self._num_steps == 1:
             self._first_step_done = time.perf_counter()
 
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Exclude the time spent in the block from the speed."""
-        begun = time.perf_counter()
-        yield
-        self._started += time.perf_counter() - max(begun, self._started)  # an epoch may start in it
-
     def tokens_per_second(self, tokens: float) -> float:
-        """Mean tokens per second in this epoch; ``tokens`` processed so far."""
+        """Mean tokens per second since the start; ``tokens`` processed so far."""
         return (tokens - self._tokens_before) / (time.perf_counter() - self._started)
 
     def seconds_left(self, num_steps: int) -> float | None:

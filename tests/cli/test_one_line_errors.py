@@ -68,8 +68,3 @@ def test_too_little_memory_for_tensorflow(tmp_path: Path) -> None:
     assert ended.returncode == 1
     assert ended.stderr.startswith("error: cannot load TensorFlow: ")
     assert ended.stderr.count("\n") == 2
-
-
-@pytest.mark.usefixtures("empty")
-def test_the_starter_cannot_be_averaged(ptenmt) -> None:
-    assert "starter comes without checkpoints" in ptenmt("average", "--run", STARTER, code=1).stderr
