@@ -67,7 +67,7 @@ class Warned(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class StepDone(Event):
-    """Progress of an epoch; emitted a few times a second at most."""
+    """Progress of an epoch; emitted a few times a second at most, and after the last step of each epoch."""
 
     epoch: int
     step_in_epoch: int
@@ -93,16 +93,6 @@ class CurvePoint(Event):
     learning_rate: float
     gradient_norm: float
     """Of the last step, before clipping."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class EpochDone(Event):
-    """All batches of an epoch are done."""
-
-    epoch: int
-    loss: float
-    accuracy: float
-    learning_rate: float
 
 
 @dataclass(frozen=True, kw_only=True)

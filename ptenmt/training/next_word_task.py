@@ -74,19 +74,16 @@ class NextWordTask(Task):
         """Every window once."""
         return Mixture.once(len(self._training))
 
-    @property
-    def removed(self) -> dict[str, int]:
-        """Number of windows without any known word to predict, which are left out."""
-        return {"in training": self._training.num_left_out, "held out": self._held_out.num_left_out}
-
     def encode(self) -> tuple[WordWindows, CorpusReady]:
         """The training windows, and the event that describes the text."""
+        # Windows without any known word to predict are left out.
+        left_out = {"in training": self._training.num_left_out, "held out": self._held_out.num_left_out}
         shown = range(min(NUM_SAMPLES, len(self._training)))
         ready = CorpusReady(
             unit="windows",
             train=len(self._training),
             validation=len(self._held_out),
-            removed=self.removed,
+            removed=left_out,
             num_truncated=0,
             vocabulary_sizes=(self._size, self._size),
             samples=[self._texts(self._training, row) for row in shown],

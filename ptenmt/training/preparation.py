@@ -88,7 +88,7 @@ class TrainingInputs:
                 name: {task.unit: split.size, "fingerprint": split.fingerprint}
                 for name, split in task.splits.items()
             },
-            "removed": task.removed,
+            "removed": ready.removed,
             "vocabulary_sizes": [*task.tokenizers.vocabulary_sizes],
             "parameters": model.count_params(),
             "steps_per_epoch": steps_per_epoch.fact,

@@ -34,10 +34,6 @@ class Task(Protocol):
     def splits(self) -> dict[str, SplitRecord]:
         """The data, ``train`` and ``validation`` among them."""
 
-    @property
-    def removed(self) -> dict[str, int]:
-        """Number of training examples that each filter removed."""
-
     def encode(self) -> tuple[TrainingPairs, CorpusReady]:
         """The training examples as ids, and the event that describes the data."""
 

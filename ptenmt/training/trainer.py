@@ -173,20 +173,15 @@ class Trainer:
         self._reported_at = now
         yield from self._check_nonfinite()
         loss, accuracy = state.of_epoch.means()
-        rate = self._train_step.learning_rate()
         yield events.StepDone(
             epoch=int(state.epoch) + 1,
             step_in_epoch=int(state.step_in_epoch),
             loss=loss,
             accuracy=accuracy,
-            learning_rate=rate,
+            learning_rate=self._train_step.learning_rate(),
             tokens_per_second=self._throughput.tokens_per_second(state.of_epoch.tokens),
             seconds_left=self._throughput.seconds_left(self._total_steps - step),
         )
-        if self._is_epoch_end():
-            yield events.EpochDone(
-                epoch=int(state.epoch) + 1, loss=loss, accuracy=accuracy, learning_rate=rate
-            )
 
     def _check_nonfinite(self) -> Iterator[events.Warned]:
         """Warn of steps that were skipped since the last report; too many in a row are an error."""

@@ -150,11 +150,6 @@ class TranslationTask(Task):
         }
         return {"train": SplitRecord(size=len(train), fingerprint=mixed)} | splits
 
-    @property
-    def removed(self) -> dict[str, int]:
-        """Number of training pairs that each filter removed."""
-        return self._corpus.removed
-
     def encode(self) -> tuple[TrainingPairs, CorpusReady]:
         """The training pairs as ids, and the event that describes the corpus."""
         train, config = self._corpus.train, self._config
@@ -166,7 +161,7 @@ class TranslationTask(Task):
         ready = CorpusReady(
             train=len(train),
             validation=len(self._corpus.validation),
-            removed=self.removed,
+            removed=self._corpus.removed,
             num_truncated=num_truncated * len(train) // len(texts) + self._encoded_validation[1],
             vocabulary_sizes=self.tokenizers.vocabulary_sizes,
             samples=[train[row] for row in range(min(NUM_SHOWN_PAIRS, len(train)))],

@@ -18,7 +18,6 @@ from ptenmt.config.schedule import EpochSteps
 from ptenmt.training.events import (
     CheckpointSaved,
     CorpusReady,
-    EpochDone,
     Event,
     PatienceExhausted,
     Sample,
@@ -53,7 +52,6 @@ STARTED = TrainingStarted(
     is_over=False,
     resumed_from=None,
 )
-TRAINED = EpochDone(epoch=1, loss=6.5432, accuracy=0.1234, learning_rate=2.8e-4)
 VALIDATED = Validated(
     epoch=1,
     global_step=810,
@@ -93,7 +91,6 @@ def events() -> Iterator[Event]:
     yield READY
     yield STARTED
     yield from (step(number) for number in range(10, 811, 10))
-    yield TRAINED
     yield from (ValidationStep(done=done, total=1_212) for done in (1, 19, 600, 1_212))
     yield VALIDATED
     yield CheckpointSaved(epoch=1, step_in_epoch=0, path=Path("checkpoints/base/ckpt-1"))

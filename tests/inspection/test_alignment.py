@@ -129,8 +129,6 @@ def test_head_and_layer_choose(inspector: Inspector):
     assert found.heads == "mean over the heads"
     # Each head alone is normalized over the words once more.
     np.testing.assert_allclose(found.weights, np.mean(heads, axis=0), atol=0.02)
-    with pytest.raises(ConfigError, match="no head 5: the model has heads 1 to 4"):
-        word_alignment(inspector, text, head=5)
     with pytest.raises(ConfigError, match="no layer 2: the decoder has one layer, which is 1"):
         word_alignment(inspector, text, layer=2)
 

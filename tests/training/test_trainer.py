@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from recorded_events import ends_of_epochs
 
 from ptenmt.config import BatchConfig, Config, TrainingConfig
 from ptenmt.data.batches import BatchPlan
 from ptenmt.model.transformer import Transformer
 from ptenmt.training import trainer as trainer_module
-from ptenmt.training.events import EpochDone, StepDone
+from ptenmt.training.events import StepDone
 from ptenmt.training.trainer import Throughput
 
 
@@ -79,7 +80,7 @@ def test_it_trains_as_a_loop_written_by_hand_does(
     by_hand = HandLoop(build_trainer(config, tmp_path / "hand").model, 16, 40)
     events = list(trainer.fit())
     steps = [event for event in events if isinstance(event, StepDone)]
-    epochs = [event for event in events if isinstance(event, EpochDone)]
+    epochs = ends_of_epochs(events)
     for epoch in range(2):
         sums = np.zeros(3)
         for batch in BatchPlan(pairs, config.batch, config.seed).batches(epoch):
