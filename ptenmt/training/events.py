@@ -83,19 +83,6 @@ class StepDone(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CurvePoint(Event):
-    """A point of the training curves: means over the steps since the previous point."""
-
-    global_step: int
-    tokens: int
-    loss: float
-    accuracy: float
-    learning_rate: float
-    gradient_norm: float
-    """Of the last step, before clipping."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class ValidationStep(Event):
     """Progress of a validation."""
 
@@ -144,7 +131,6 @@ class Validated(Event):
     is_best: bool
     patience_left: int | None
     """Validations without improvement before early stopping; None without ``validation.patience``."""
-    seconds: float
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -119,16 +119,15 @@ class ModelSelection:
             scores=scores,
             is_best=is_best,
             patience_left=None if options.patience is None else options.patience - int(state.stale),
-            seconds=seconds,
         )
         if self._workers.is_chief:
-            self._record(event)
+            self._record(event, seconds)
         return event
 
-    def _record(self, event: Validated) -> None:
+    def _record(self, event: Validated, seconds: float) -> None:
         """Add a validation to the history."""
         costs = self._state.costs()
-        costs["seconds"]["validation"] += event.seconds
+        costs["seconds"]["validation"] += seconds
         line = {
             "epoch": event.epoch,
             "step": event.global_step,

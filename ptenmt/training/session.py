@@ -18,7 +18,7 @@ from ptenmt.training.conversion import prepare_for_translating
 load_tensorflow()  # before the next modules import it
 
 from ptenmt.training.distributed import Workers, find_cluster, prepare  # noqa: E402
-from ptenmt.training.events import CurvePoint, Event, StepDone, Stopped, TrainingStarted, Warned  # noqa: E402
+from ptenmt.training.events import Event, StepDone, Stopped, TrainingStarted, Warned  # noqa: E402
 from ptenmt.training.preparation import TrainingInputs  # noqa: E402
 from ptenmt.training.trainer import Trainer  # noqa: E402
 
@@ -133,7 +133,7 @@ def _train(
         if isinstance(event, TrainingStarted) and not event.is_over:
             if workers.is_chief:
                 _write_run(inputs, {**facts, **given})
-        elif isinstance(event, StepDone | CurvePoint):
+        elif isinstance(event, StepDone):
             stop.on_stop(trainer.stop)
         inputs.on_event(event)
     is_stopped = isinstance(event, Stopped)

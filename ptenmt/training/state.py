@@ -100,7 +100,7 @@ class TrainingState:
         """Of the last update."""
         self.of_epoch = RunningSums()
         self.since_curve_point = RunningSums()
-        """Sums since the last ``CurvePoint``."""
+        """Sums since the last point of the training curves."""
         self.seconds = {kind: _number(0.0) for kind in ("data", "step", "validation", "saving")}
         """Time spent by kind of work, over the whole run."""
 

@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import asdict
+from typing import Any
 
 import tensorflow as tf
 
@@ -166,7 +166,7 @@ class Trainer:
         if self._workers.count > 1:  # all workers must raise after the same step
             yield from self._check_nonfinite()
         if step % self._config.training.log_every_steps == 0:
-            yield self._curve_point()
+            self._record_curve()
         is_last = self._is_epoch_end() or step == self._total_steps or self._stop_requested.is_set()
         if now - self._reported_at < SECONDS_BETWEEN_REPORTS and not is_last:
             return
@@ -202,24 +202,23 @@ class Trainer:
             )
             self._num_reported_skipped = num_skipped
 
-    def _curve_point(self) -> events.CurvePoint:
-        state = self._state
-        loss, accuracy = state.since_curve_point.means()
-        point = events.CurvePoint(
-            global_step=int(state.global_step),
-            tokens=int(state.since_curve_point.tokens),
-            loss=loss,
-            accuracy=accuracy,
-            learning_rate=self._train_step.learning_rate(),
-            gradient_norm=float(state.gradient_norm),
-        )
-        state.since_curve_point.reset()
+    def _record_curve(self) -> None:
+        """Add a point of the training curves: means over the steps since the previous one."""
+        state, sums = self._state, self._state.since_curve_point
+        loss, accuracy = sums.means()
+        line: dict[str, Any] = {
+            "step": int(state.global_step),
+            "tokens": int(sums.tokens),
+            "loss": loss,
+            "accuracy": accuracy,
+            "learning_rate": self._train_step.learning_rate(),
+            "gradient_norm": float(state.gradient_norm),  # of the last step, before clipping
+        }
+        if shares := self._mixture.shares(int(state.epoch)):
+            line["shares"] = shares
+        sums.reset()
         if self._workers.is_chief:
-            figures = asdict(point)
-            if shares := self._mixture.shares(int(state.epoch)):
-                figures["shares"] = shares
-            self._history.add({"step": figures.pop("global_step")} | figures | state.costs())
-        return point
+            self._history.add(line | state.costs())
 
     def _validate(self, *, is_due: bool = False) -> Iterator[events.Event]:
         """Score the model if that is due; a stop interrupts it, unless there are several workers."""

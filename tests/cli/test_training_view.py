@@ -70,7 +70,6 @@ VALIDATED = Validated(
     ),
     is_best=True,
     patience_left=None,
-    seconds=13.2,
 )
 
 
