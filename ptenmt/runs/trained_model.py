@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from ptenmt.atomic_files import folder_written_whole
 from ptenmt.config import Config, TaskName
-from ptenmt.config.schema import SourceMarks
 from ptenmt.errors import CheckpointError, TokenizerError
 from ptenmt.model.ctranslate2_model import (
     DEFAULT_QUANTIZATION,
@@ -174,18 +173,16 @@ def ctranslate2_model(trained: TrainedModel) -> CTranslate2Model:
 
     Raises ExportError if CTranslate2 cannot express the model, CheckpointError if its weights are damaged.
     """
-    check_ctranslate2(trained.config.model)
+    config, layer, output_ids = trained.config.model, trained.alignment_layer, trained.output_ids
+    check_ctranslate2(config)
     folder = trained.run.ctranslate2_folder
-    marks = trained.config.model.source_marks
-    cached, layer, output_ids = _read_cache(folder, marks), trained.alignment_layer, trained.output_ids
-    if (
-        cached is not None
-        and (cached.weights, cached.alignment_layer) == (trained.info.checksum, layer)
-        and (VOCABULARY_MAP in cached.files) == (output_ids is not None)
-    ):
-        return cached
+    made_from: dict[str, Any] = {"weights": trained.info.checksum, "alignment_layer": layer}
+    files = _read_cache(folder, made_from)
+    if files is not None and (VOCABULARY_MAP in files) == (output_ids is not None):
+        marks, form = config.source_marks, DEFAULT_QUANTIZATION
+        return CTranslate2Model(**made_from, quantization=form, source_marks=marks, files=files)
     model = convert(
-        trained.config.model,
+        config,
         trained.weights,
         trained.tokenizers,
         trained.info.checksum,
@@ -194,43 +191,32 @@ def ctranslate2_model(trained: TrainedModel) -> CTranslate2Model:
     )
     if trained.info.file.stem != "latest":
         try:
-            _write_cache(folder, model)
+            _write_cache(folder, made_from, model.files)
         except OSError as error:
             logger.info("cannot write %s, keeping the model in memory: %s", folder, error)
     return model
 
 
-def _read_cache(folder: Path, source_marks: SourceMarks) -> CTranslate2Model | None:
-    """The cached model, if it is whole; read first and then verified, as training may replace it."""
+def _read_cache(folder: Path, made_from: Mapping[str, Any]) -> dict[str, bytes] | None:
+    """The cached files, if they are whole and of this origin; read first, as training may replace them."""
     try:
         facts = json.loads((folder / _CACHE_FILE).read_text(encoding="utf-8"))
         files = {name: (folder / name).read_bytes() for name in facts["files"]}
-        if facts["format"] != _CACHE_FORMAT or facts["files"] != _checksums(files):
-            return None
-        return CTranslate2Model(
-            weights=facts["weights"],
-            quantization=DEFAULT_QUANTIZATION,
-            alignment_layer=facts["alignment_layer"],
-            source_marks=source_marks,
-            files=files,
-        )
+        wanted = _cache_facts(made_from, files)
+        return files if all(facts[name] == value for name, value in wanted.items()) else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
-def _write_cache(folder: Path, model: CTranslate2Model) -> None:
-    facts = {
-        "format": _CACHE_FORMAT,
-        "weights": model.weights,
-        "alignment_layer": model.alignment_layer,
-        "files": _checksums(model.files),
-    }
+def _write_cache(folder: Path, made_from: Mapping[str, Any], files: Mapping[str, bytes]) -> None:
+    facts = _cache_facts(made_from, files)
     with folder_written_whole(folder) as new:
-        for name, content in model.files.items():
+        for name, content in files.items():
             (new / name).write_bytes(content)
         (new / _CACHE_FILE).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 
 
-def _checksums(files: Mapping[str, bytes]) -> dict[str, list[int]]:
-    """Size and CRC-32 of each file."""
-    return {name: [len(content), zlib.crc32(content)] for name, content in files.items()}
+def _cache_facts(made_from: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:
+    """What the cache says of itself: its origin, and size and CRC-32 of each file."""
+    checksums = {name: [len(content), zlib.crc32(content)] for name, content in files.items()}
+    return {"format": _CACHE_FORMAT, **made_from, "files": checksums}

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ptenmt.atomic_files import json_checksum, make_folder, write_bytes
+from ptenmt.atomic_files import json_checksum, output_errors, write_bytes
 from ptenmt.config import Config, ModelConfig
 from ptenmt.errors import CheckpointError, OutputError
 from ptenmt.runs.directory import Choice, Run
@@ -82,19 +82,19 @@ def write_weights(
         name: array.astype("<f2" if array.dtype == "f2" else "<f4", order="C", copy=False)
         for name, array in arrays.items()
     }
-    metric, model, checksum = config.validation.metric, model_fingerprint(config.model), _checksum(arrays)
     info = WeightsInfo(
         file=file,
         step=step,
-        metric=metric,
+        metric=config.validation.metric,
         score=score,
         loss=loss,
-        model=model,
-        checksum=checksum,
+        model=model_fingerprint(config.model),
+        checksum=_checksum(arrays),
         tokenizer=tokenizer_fingerprint(Run(file.parents[1]).tokenizer_folder),
     )
     try:
-        make_folder(file.parent)
+        with output_errors(f"create {file.parent}"):
+            file.parent.mkdir(exist_ok=True)
         write_bytes(file, serialized(info, arrays))
     except OutputError as error:
         hint = "make room and run the command again; what was saved before is unharmed"
