@@ -3,13 +3,16 @@
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import keras
 import numpy as np
+import pytest
 
 from ptenmt.config import Config, DataConfig, DecodingConfig, ModelConfig, TokenizerConfig
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.store import RaggedIds
+from ptenmt.model.layers import MultiHeadAttention
 from ptenmt.model.transformer import Transformer
 from ptenmt.runs import Run
 from ptenmt.runs.weights import write_weights
@@ -77,6 +80,28 @@ def random_model(config: ModelConfig, source_size: int, target_size: int, seed: 
 
 def weights_of(model: Transformer) -> dict[str, np.ndarray]:
     return {weight.path: weight.numpy() for weight in model.trainable_variables}
+
+
+def attention_of(model: keras.Model, source: np.ndarray, target: np.ndarray) -> dict[str, np.ndarray]:
+    """The attention weights in a pass of a Keras model, by the names that ``NumpyTransformer`` gives them."""
+    attend, found = MultiHeadAttention.attend, {}
+    start = (int(model.config.source_marks != "both"), 0)  # of a mark that is not read, which has 0
+
+    def recorded(layer: MultiHeadAttention, *arguments: Any) -> tuple[Any, Any]:
+        output, weights = attend(layer, *arguments)
+        _, stack, block, name = layer.path.split("/")
+        place = (
+            {"self_attention": "_block1", "cross_attention": "_block2"}[name] if stack == "decoder" else ""
+        )
+        queries = start if stack == "encoder" else (0, 0)
+        padding = ((0, 0), (0, 0), queries, (0, 0) if place == "_block1" else start)
+        found[f"{stack}_layer{block.removeprefix('block')}{place}"] = np.pad(np.array(weights), padding)
+        return output, weights
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MultiHeadAttention, "attend", recorded)
+        model((source, target))
+    return found
 
 
 def write_run(folder: Path, config: Config, pair: TokenizerPair) -> Run:

@@ -139,11 +139,14 @@ def test_an_override_that_cannot_be_used(write, override: str, expected: str) ->
 
 def test_removed_options_are_ignored_with_one_warning(write, caplog: pytest.LogCaptureFixture) -> None:
     filters = "{max_words: 9, same_urls: true, same_numbers: true}"
-    config = load_config(write(f"data: {{path: a.tsv, filters: {filters}}}\n"))
+    machine = "machine: {precision: mixed_float16}"
+    config = load_config(write(f"data: {{path: a.tsv, filters: {filters}}}\n{machine}\n"))
     assert config.data.filters == FilterConfig(max_words=9)
+    assert config.machine.precision == "float32"
     (record,) = caplog.records
     assert "no longer an option" in record.message
     assert "data.filters.same_numbers (OpusFilter compares numbers), " in record.message
+    assert "machine.precision=mixed_float16 (float32)" in record.message
 
 
 def test_paths_become_absolute(write, monkeypatch: pytest.MonkeyPatch) -> None:

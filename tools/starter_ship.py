@@ -46,7 +46,8 @@ def main() -> None:
     info, arrays = read_weights(run.weights_folder / "best.safetensors")
     starter = Run(STARTER)
     best = starter.weights_folder / "best.safetensors"
-    write_weights(best, arrays, run.config(), info.step, info.score, info.loss, is_half=True)
+    halves = {name: array.astype("f2") for name, array in arrays.items()}
+    write_weights(best, halves, run.config(), info.step, info.score, info.loss)
     ctranslate2_model(TrainedModel.load(starter))  # fills the cache
     size = sum(file.stat().st_size for file in starter.ctranslate2_folder.iterdir())
     print(f"{STARTER}: step {info.step:,}, {size / 1e6:.1f} MB for CTranslate2")

@@ -14,9 +14,9 @@ from interleave import Turns
 from task import Task
 
 import ptenmt
-from ptenmt.training.events import CheckpointSaved, EpochDone, Event, StepDone, Validated, ValidationStep
+from ptenmt.training.events import CheckpointSaved, Event, StepDone, Validated, ValidationStep
 
-NOT_COUNTED = (EpochDone, ValidationStep, Validated, CheckpointSaved)
+NOT_COUNTED = (ValidationStep, Validated, CheckpointSaved)
 """Events between two steps that exclude the second step's time."""
 
 
@@ -38,7 +38,7 @@ class Stopwatch:
         if not isinstance(event, StepDone):
             return
         previous, self._previous = self._previous, event
-        if previous is None:
+        if previous is None or previous.epoch != event.epoch:
             self._turns.mark()
             return
         tokens_after = self._tokens_after[event.epoch - 1]

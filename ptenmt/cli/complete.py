@@ -52,7 +52,7 @@ def complete(
     shown = shown_perplexity(held_out_loss(chosen) if checkpoint == "best" else None)
     quality = "" if shown == NOTHING else f"; perplexity {shown} on held-out text, unknown words excluded"
     num_words = completer.tokenizer.vocabulary_size - len(SPECIAL_PIECES)
-    date = chosen.record().trained[:10]
+    date = chosen.facts({"trained"})["trained"][:10]
     screen.say(f"{chosen.name}, trained {date}: vocabulary of {num_words:,} words{quality}")
     if top_k is not None or words is None:
         likely = completer.next_words(text, top_k or _SHOWN_WORDS)

@@ -236,7 +236,7 @@ def amount(num_bytes: float) -> str:
 
 def model_label(trained: "TrainedModel") -> str:
     """Which model it is: ``demo (step 1,512, trained 2026-11-22)``."""
-    date = trained.run.record().trained[:10]
+    date = trained.run.facts({"trained"})["trained"][:10]
     return f"{trained.run.name} (step {trained.info.step:,}, trained {date})"
 
 

@@ -129,7 +129,7 @@ Overrides = Annotated[
 run_option = partial(typer.Option, metavar="NAME|DIR", autocompletion=run_names)
 _WHICH = "a folder, a name below checkpoints/, or starter, the bundled model"
 _own_run = partial(run_option, "--run", "-r", help=f"{_WHICH.capitalize()}.")
-_LAST = "the run trained or averaged last, else starter"
+_LAST = "the run trained, averaged or imported last, else starter"
 RunName = Annotated[str | None, _own_run(envvar=RUN_VARIABLE, show_default=_LAST)]
 RunToTrain = Annotated[
     str | None,

@@ -16,7 +16,7 @@ from ptenmt.cli.console import (
     shown_perplexity,
 )
 from ptenmt.cli.options import NewRun, RunName, RunToDescribe, WhichWeights, run_names
-from ptenmt.cli.tables import print_facts, print_table
+from ptenmt.cli.tables import metric_name, metric_value, print_facts, print_table
 from ptenmt.config.loading import flat_options
 from ptenmt.errors import RunError
 from ptenmt.export.packaging import Format, export_model
@@ -26,7 +26,7 @@ from ptenmt.model.ctranslate2_model import Quantization
 from ptenmt.processes import silent_stderr
 from ptenmt.runs import COMMANDS, UNITS, Run, find_run, list_runs
 from ptenmt.runs.directory import RUNS_FOLDER
-from ptenmt.runs.history import NOTHING, History, metric_name, metric_value
+from ptenmt.runs.history import NOTHING, History
 
 if TYPE_CHECKING:
     from ptenmt.evaluation.comparison import RunComparison, RunSummary
@@ -63,7 +63,7 @@ def _all_runs(runs: Sequence[Run], warn: Callable[[str], None]) -> tuple[Table, 
     rows, tasks, shown = [], set(), []
     for run in runs:
         try:
-            trained, summary = run.record(_SHOWN_FACTS).trained, summarize(run)
+            trained, summary = run.facts(_SHOWN_FACTS)["trained"], summarize(run)
         except RunError as error:
             warn(error.message)
             continue
@@ -100,19 +100,19 @@ def run_document(run: Run) -> dict[str, Any]:
 
 def _facts(run: Run) -> dict[str, str]:
     """Where a run comes from, and what it consists of."""
-    record = run.record(_SHOWN_FACTS)
+    facts = run.facts(_SHOWN_FACTS)
     rows = {
-        "first started": _time(record.created),
-        "last started": _time(record.trained),
-        "versions": ", ".join(f"{name} {version}" for name, version in record.versions.items()),
-        "vocabularies": " and ".join(f"{size:,}" for size in record.vocabulary_sizes),
+        "first started": _time(facts["created"]),
+        "last started": _time(facts["trained"]),
+        "versions": ", ".join(f"{name} {version}" for name, version in facts["versions"].items()),
+        "vocabularies": " and ".join(f"{size:,}" for size in facts["vocabulary_sizes"]),
     }
-    if (origin := record.imported_from) is not None:
-        licence = record.licence or "not stated"
+    if origin := facts.get("imported_from"):
+        licence = run.licence or "not stated"
         rows["imported from"] = f"{origin['path']}, {origin['form']}; licence: {licence}"
-    if record.initialized_from:
-        rows["initialized from"] = record.initialized_from
-    if (average_of := record.averaged_from) is not None:
+    if "initialized_from" in facts:
+        rows["initialized from"] = facts["initialized_from"]
+    if average_of := facts.get("averaged_from"):
         rows["averaged from"] = f"{', '.join(average_of['checkpoints'])} of {average_of['run']}"
     if not run.has_weights:
         rows["weights"] = f"none: {COMMANDS[run.config().task]} cannot use this run"
@@ -279,11 +279,12 @@ def import_(
         licence=licence,
         on_warning=screen.warn,
     )
-    record = imported.record()
-    assert record.imported_from is not None
-    form, languages = record.imported_from["form"], " → ".join(imported.config().data.languages)
-    stated = record.licence or "not stated: look where the model comes from"
-    screen.say(f"imported a model of {form}, {languages}, {record.parameters:,} parameters: {imported.path}")
+    facts = imported.facts()
+    form, languages = facts["imported_from"]["form"], " → ".join(imported.config().data.languages)
+    stated = imported.licence or "not stated: look where the model comes from"
+    screen.say(
+        f"imported a model of {form}, {languages}, {facts['parameters']:,} parameters: {imported.path}"
+    )
     screen.say(f"licence: {stated}; translate with")
     screen.say_command(["ptenmt", "translate", "--run", str(run), "TEXT"])
     return run_document(imported)

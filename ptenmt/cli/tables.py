@@ -12,6 +12,7 @@ from rich.text import Text
 
 from ptenmt.cli.console import Screen, make_console, standard_output
 from ptenmt.inspection.figures import HeatMap, LinePlot, Panel, Table
+from ptenmt.runs.history import NOTHING
 
 _SHOWN_COLUMNS = 4
 _SHOWN_VALUE = 0.005
@@ -125,3 +126,15 @@ def print_table(table: Table) -> None:
         for row in table.rows:
             columns.add_row(*map(Text, row))
         console.print(columns)
+
+
+def metric_name(metric: str) -> str:
+    """The usual spelling of a ``validation.metric``."""
+    return {"bleu": "BLEU", "chrf": "chrF"}.get(metric, metric)
+
+
+def metric_value(metric: str, value: float | None) -> str:
+    """A score with a sensible number of digits; None is one that is not finite."""
+    if value is None:
+        return NOTHING
+    return f"{value:.3f}" if metric in {"loss", "accuracy"} else f"{value:.1f}"

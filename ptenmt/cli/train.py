@@ -8,13 +8,12 @@ import typer
 from ptenmt.cli import options
 from ptenmt.cli.console import Screen, amount, counted, duration, load_tensorflow, steps_of_epochs
 from ptenmt.cli.runs import print_comparison, run_document
-from ptenmt.cli.tables import print_facts
+from ptenmt.cli.tables import metric_name, metric_value, print_facts
 from ptenmt.cli.training_view import TrainingView
 from ptenmt.config.loading import find_config, load_config
 from ptenmt.evaluation.comparison import compare
 from ptenmt.evaluation.systems import LoadOptions
 from ptenmt.runs import COMMANDS, STARTER, Run
-from ptenmt.runs.history import metric_name, metric_value
 from ptenmt.runs.weights import best_weights
 
 _POOR_BLEU = 10

@@ -15,8 +15,9 @@ from ptenmt.cli.console import (
     shown_perplexity,
     steps_of_epochs,
 )
+from ptenmt.cli.tables import metric_name, metric_value
 from ptenmt.config import Config
-from ptenmt.runs.history import NOTHING, metric_name, metric_value
+from ptenmt.runs.history import NOTHING
 from ptenmt.training import events
 
 _PLAIN_REPORTS_PER_EPOCH = 4

@@ -32,6 +32,8 @@ _REMOVED = {
     "training.tensorboard": "ptenmt inspect history",
 }
 """Options of older versions, without effect, which configs and runs may still name; what replaces them."""
+_REMOVED_VALUES = {"machine.precision=mixed_float16": "float32"}
+"""Values of older versions, and those that runs and configs are read with."""
 
 
 def config_folders() -> list[Path]:
@@ -61,7 +63,8 @@ def load_config(name: str | Path, overrides: Sequence[str] = ()) -> Config:
         values = _read_yaml(path)
         for override in overrides:
             _apply_override(values, override)
-        if removed := sorted(f"{name} ({way})" for name, way in _REMOVED.items() if _has(values, name)):
+        replaced = {**_REMOVED, **_REMOVED_VALUES}
+        if removed := sorted(f"{name} ({way})" for name, way in replaced.items() if _has(values, name)):
             logger.warning("%s: no longer an option, and ignored: %s", shown, ", ".join(removed))
         try:
             return build_config(values, Path(), path.parent)
@@ -202,10 +205,12 @@ class _StrictLoader(yaml.SafeLoader):
 
 
 def _has(values: Any, name: str) -> bool:
-    """Whether nested values have an option with this dotted name."""
+    """Whether nested values have an option with this dotted name, or ``name=value``."""
     section, _, rest = name.partition(".")
-    has_section = isinstance(values, dict) and section in values
-    return has_section and (not rest or _has(values[section], rest))
+    section, _, value = section.partition("=")
+    if not isinstance(values, dict) or section not in values:
+        return False
+    return _has(values[section], rest) if rest else value in ("", values[section])
 
 
 def _apply_override(values: dict[str, Any], override: str) -> None:
@@ -264,6 +269,7 @@ def _coerce(kind: Any, value: Any, name: str, folders: Sequence[Path]) -> Any:
         return None if value is None else _coerce(arguments[0], value, name, folders)
     if origin is Literal:
         # YAML reads the unquoted word none as text but NONE, null and ~ as nothing.
+        value = _REMOVED_VALUES.get(f"{name}={value}", value)
         if value in arguments:
             return value
         raise ConfigError(f"{name}={show_value(value)} must be one of {', '.join(arguments)}")

@@ -673,8 +673,8 @@ class MachineConfig(Section, name="machine"):
     strategy: Literal["auto", "single", "mirrored", "multi_worker"] = _resumable("auto")
     """``single``: one device; ``mirrored``: all GPUs of this machine; ``multi_worker``: several machines,
     named in TF_CONFIG; ``auto``: by what is available (docs/scaling.md)."""
-    precision: Literal["float32", "mixed_bfloat16", "mixed_float16"] = "float32"
-    """Compute precision of layers; weights, softmax, loss are float32. ``mixed_float16`` scales the loss."""
+    precision: Literal["float32", "mixed_bfloat16"] = "float32"
+    """Compute precision of layers; weights, softmax, loss are float32."""
     xla: Literal["auto", "always", "never"] = _resumable("auto")
     """Compile the step with XLA, once for every shape of a batch; ``auto``: on a GPU with ``batch.tokens``,
     whose batches have few shapes."""

@@ -153,7 +153,7 @@ def _score(
 
 def summarize(run: Run, name: str = "") -> RunSummary:
     """A run's figures; raises RunError if its files are damaged."""
-    record, config = run.record({"data", "parameters", "steps_per_epoch"}), run.config()
+    facts, splits, config = run.facts({"data", "parameters", "steps_per_epoch"}), run.splits(), run.config()
     history = History(run.path)
     curve, validations = history.curve(), history.validations()
     last, best = history.last(), history.best(config.validation.metric)
@@ -167,9 +167,9 @@ def summarize(run: Run, name: str = "") -> RunSummary:
     return RunSummary(
         run=name or run.name,
         options=flat_options(without_paths(config)),
-        parameters=record.parameters,
-        pairs=record.data["train"].size if "train" in record.data else None,
-        fingerprints={split: part.fingerprint for split, part in record.data.items()},
+        parameters=facts["parameters"],
+        pairs=splits["train"].size if "train" in splits else None,
+        fingerprints={split: part.fingerprint for split, part in splits.items()},
         steps=steps,
         epochs=None if steps is None else run.steps_per_epoch().position(steps),
         seconds=max(times, default=None),

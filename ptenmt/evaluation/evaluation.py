@@ -145,7 +145,7 @@ def evaluate(
     """Score a trained run, or finished translations.
 
     Args:
-        run: A path, a name below ``checkpoints/``, or None for the run trained or averaged last; none is
+        run: A path, a name below ``checkpoints/``, or None for the newest run; none is
             needed where hypotheses and references are files.
         split: Which of the run's own pairs to score, if no references are given.
         files: Files to translate or to score instead.

@@ -97,7 +97,7 @@ def metadata(trained: TrainedModel) -> str:
     """The head of a model card for Hugging Face's hub, in YAML."""
     facts: dict[str, Any] = {
         "language": list(trained.config.data.languages),
-        "license": trained.run.exported_facts()["licence"].lower().replace(" ", "-") or "other",
+        "license": trained.run.licence.lower().replace(" ", "-") or "other",
         "library_name": "transformers",
         "pipeline_tag": "translation",
         "tags": ["translation", "ptenmt"],

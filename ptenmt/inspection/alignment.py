@@ -168,11 +168,6 @@ class AlignedPair:
         """
         return sorted((int(row.argmax()), number) for number, row in enumerate(self.weights) if row.any())
 
-    @property
-    def pharaoh(self) -> str:
-        """The links in Pharaoh format: ``0-0 1-2``."""
-        return " ".join(f"{source}-{target}" for source, target in self.links)
-
 
 def choose_layer(trained: TrainedModel, pairs: Sequence[SentencePair]) -> int:
     """Choose the layer whose cross-attention links most sure words: names, numbers and punctuation.

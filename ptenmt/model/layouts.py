@@ -90,7 +90,7 @@ def _split(layer: str) -> tuple[str, int, str]:
     return stack, int(block.removeprefix("block")) if name else 0, "/".join(name)
 
 
-def layer_shapes(config: ModelConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
+def _layer_shapes(config: ModelConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
     """The layers between embeddings and logits, with the shape of their ``kernel`` or ``gamma``."""
     width, inner, even = config.d_model, config.d_ff, config.d_model // config.num_heads
     keys, values = ((size or even) * config.num_heads for size in (config.key_size, config.value_size))
@@ -127,7 +127,7 @@ def variable_shapes(
     if config.tied_embeddings == "none":
         yield "final/kernel", (config.d_model, target)
     yield "final/bias", (target,)
-    for layer, shape in layer_shapes(config):
+    for layer, shape in _layer_shapes(config):
         first, second = ("kernel", "bias") if len(shape) == 2 else ("gamma", "beta")
         yield f"{layer}/{first}", shape
         yield f"{layer}/{second}", shape[-1:]

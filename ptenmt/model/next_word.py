@@ -63,11 +63,6 @@ class NextWordModel(FromConfig, keras.Model):
         count = ops.maximum(ops.sum(real, axis=1, keepdims=True), 1)
         return ops.sum(encoded * real, axis=1, keepdims=True) / count
 
-    def attention(self, words: Any) -> dict[str, Any]:
-        """Return the attention weights over words [B, W]: ``encoder_layer{i}`` [B, H, W, W], i from 1."""
-        _, weights = self.encoder.forward(words, self._mask(words))
-        return {f"encoder_layer{i}": of_layer for i, of_layer in enumerate(weights, 1)}
-
     def _mask(self, words: Any) -> Any:
         return decoder_mask(words) if self.config.prediction == "causal" else padding_mask(words)
 

@@ -1,8 +1,7 @@
 """The Transformer (Vaswani et al. 2017, section 3): blocks, the two stacks of them, and the model.
 
 Letters in shape comments and the convention of masks (True = may attend) as in layers.py. Blocks and stacks
-have one forward pass, ``forward``, which also returns attention weights; ``call`` returns its first result.
-They take a ``ModelConfig``, which holds all sizes but the vocabulary's, and the arguments of any Keras layer.
+take a ``ModelConfig``, which holds all sizes but the vocabulary's, and the arguments of any Keras layer.
 """
 
 from dataclasses import asdict
@@ -63,7 +62,8 @@ class _Block(FromConfig, keras.layers.Layer):
         )
         self.feed_forward_norm = self._add_and_norm("feed_forward_norm")
 
-    def _build(self, inputs_shape: Any) -> None:
+    def build(self, inputs_shape: Any) -> None:
+        """Build the sub-layers."""
         self.input_spec = keras.layers.InputSpec(ndim=3, axes={-1: self.config.d_model})
         self.self_attention.build(inputs_shape)
         self.self_attention_norm.build(inputs_shape)
@@ -96,24 +96,15 @@ class _Block(FromConfig, keras.layers.Layer):
 class EncoderBlock(_Block):
     """Self-attention, then a feed-forward layer."""
 
-    def build(self, inputs_shape: Any) -> None:
-        """Build the sub-layers."""
-        self._build(inputs_shape)
-
     def call(self, inputs: Any, attention_mask: Any = None) -> Any:
         """Map [B, S, D] to [B, S, D]; the mask is broadcastable to [B, H, S, S]."""
-        return self.forward(inputs, attention_mask)[0]
-
-    def forward(self, x: Any, mask: Any = None) -> tuple[Any, Any]:
-        """Map [B, S, D] to the output [B, S, D] and the attention weights [B, H, S, S]."""
 
         def attend(y: Any) -> Any:
-            return self.self_attention.attend(y, *self.self_attention.keys_and_values(y), mask)
+            return self.self_attention.attend(y, *self.self_attention.keys_and_values(y), attention_mask)[0]
 
         # Post-norm: x = norm(x + dropout(sublayer(x))); pre-norm: x = x + dropout(sublayer(norm(x))).
-        x, weights = self.self_attention_norm(x, sublayer=attend)
-        x = self.feed_forward_norm(x, sublayer=self.feed_forward)
-        return x, weights
+        x = self.self_attention_norm(inputs, sublayer=attend)
+        return self.feed_forward_norm(x, sublayer=self.feed_forward)
 
 
 @keras.saving.register_keras_serializable(package="ptenmt")
@@ -125,9 +116,9 @@ class DecoderBlock(_Block):
         self.cross_attention = self._attention("cross_attention")
         self.cross_attention_norm = self._add_and_norm("cross_attention_norm")
 
-    def build(self, inputs_shape: Any, memory_shape: Any) -> None:
+    def build(self, inputs_shape: Any, memory_shape: Any) -> None:  # type: ignore[override]
         """Build the sub-layers."""
-        self._build(inputs_shape)
+        super().build(inputs_shape)
         self.cross_attention.build(inputs_shape, memory_shape)
         self.cross_attention_norm.build(inputs_shape)
 
@@ -147,7 +138,7 @@ class DecoderBlock(_Block):
         self_mask: Any = None,
         cross_mask: Any = None,
         past: KeysAndValues | None = None,
-    ) -> tuple[Any, KeysAndValues, tuple[Any, Any]]:
+    ) -> tuple[Any, KeysAndValues]:
         """Compute the output for all positions, or only for new positions after the cached ones in ``past``.
 
         Args:
@@ -158,22 +149,20 @@ class DecoderBlock(_Block):
             past: KV cache [B, H, t, K] of the self-attention for earlier positions.
 
         Returns:
-            The output [B, T, D]; ``past`` with the positions of ``x`` appended; and the attention weights to
-            the target [B, H, T, t + T] and to the source [B, H, T, S].
+            The output [B, T, D], and ``past`` with the positions of ``x`` appended.
         """
 
         def attend_to_target(y: Any) -> Any:
             present = self.self_attention.keys_and_values(y, past=past)
-            return *self.self_attention.attend(y, *present, self_mask), present
+            return self.self_attention.attend(y, *present, self_mask)[0], present
 
         def attend_to_source(y: Any) -> Any:
-            return self.cross_attention.attend(y, *memory, cross_mask)
+            return self.cross_attention.attend(y, *memory, cross_mask)[0]
 
         # Post-norm: x = norm(x + dropout(sublayer(x))); pre-norm: x = x + dropout(sublayer(norm(x))).
-        x, self_weights, present = self.self_attention_norm(x, sublayer=attend_to_target)
-        x, cross_weights = self.cross_attention_norm(x, sublayer=attend_to_source)
-        x = self.feed_forward_norm(x, sublayer=self.feed_forward)
-        return x, present, (self_weights, cross_weights)
+        x, present = self.self_attention_norm(x, sublayer=attend_to_target)
+        x = self.cross_attention_norm(x, sublayer=attend_to_source)
+        return self.feed_forward_norm(x, sublayer=self.feed_forward), present
 
 
 class _Stack(FromConfig, keras.layers.Layer):
@@ -214,7 +203,8 @@ class _Stack(FromConfig, keras.layers.Layer):
         if config.norm == "pre":
             self.norm = layer_norm(config.norm_epsilon, dtype)
 
-    def _build(self, ids_shape: Any, *memory_shape: Any) -> None:
+    def build(self, ids_shape: Any, *memory_shape: Any) -> None:
+        """Build all layers."""
         hidden_shape = (*ids_shape, self.config.d_model)
         self.embedding.build(ids_shape)
         for block in self.blocks:
@@ -230,22 +220,12 @@ class Encoder(_Stack):
         tied, num_blocks = config.tied_embeddings == "all", config.num_encoder_layers
         super().__init__(config, vocabulary_size, EncoderBlock, num_blocks, tied=tied, **kwargs)
 
-    def build(self, source_shape: Any) -> None:
-        """Build all layers."""
-        self._build(source_shape)
-
     def call(self, source: Any, attention_mask: Any = None) -> Any:
         """Encode ids [B, S] -> [B, S, D]; the mask is broadcastable to [B, H, S, S]."""
-        return self.forward(source, attention_mask)[0]
-
-    def forward(self, source: Any, mask: Any = None) -> tuple[Any, list[Any]]:
-        """Encode ids [B, S] -> memory [B, S, D] and every block's attention weights [B, H, S, S]."""
         x = self.embedding(source)
-        weights = []
         for block in self.blocks:
-            x, block_weights = block.forward(x, mask)
-            weights.append(block_weights)
-        return self.norm(x), weights
+            x = block(x, attention_mask)
+        return self.norm(x)
 
 
 class DecoderState(NamedTuple):
@@ -276,25 +256,19 @@ class Decoder(_Stack):
 
     def build(self, target_shape: Any, memory_shape: Any) -> None:
         """Build all layers."""
-        self._build(target_shape, memory_shape)
+        super().build(target_shape, memory_shape)
 
     def call(self, target: Any, memory: Any, cross_mask: Any = None) -> Any:
         """Decode ids [B, T] -> [B, T, D], each position from those before it and the memory [B, S, D].
 
         ``cross_mask`` is the padding mask of the source, broadcastable to [B, H, T, S].
         """
-        return self.forward(target, memory, cross_mask)[0]
-
-    def forward(self, target: Any, memory: Any, cross_mask: Any = None) -> tuple[Any, list[tuple[Any, Any]]]:
-        """As ``call``; also returns every block's attention weights [B, H, T, T] and [B, H, T, S]."""
         x = self.embedding(target)
         self_mask = decoder_mask(target)
-        weights = []
         for block in self.blocks:
             keys_and_values = block.cross_attention.keys_and_values(memory)
-            x, _, block_weights = block.forward(x, keys_and_values, self_mask, cross_mask)
-            weights.append(block_weights)
-        return self.norm(x), weights
+            x, _ = block.forward(x, keys_and_values, self_mask, cross_mask)
+        return self.norm(x)
 
     def step(self, tokens: Any, state: DecoderState) -> tuple[Any, DecoderState]:
         """Decode one more token [B] of each sentence with the KV cache -> [B, D], and the extended cache."""
@@ -302,7 +276,7 @@ class Decoder(_Stack):
         x = self.embedding(tokens[:, None], first_position=position)  # [B, 1, D]
         longer_past = []
         for block, memory, past in zip(self.blocks, state.memory, state.past, strict=True):
-            x, present, _ = block.forward(x, memory, cross_mask=state.source_mask, past=past)
+            x, present = block.forward(x, memory, cross_mask=state.source_mask, past=past)
             longer_past.append(present)
         return self.norm(x)[:, 0], state._replace(past=longer_past)
 
@@ -386,28 +360,6 @@ class Transformer(FromConfig, keras.Model):
         """Feed one token [B] of each sentence, no padding -> logits [B, V] of the next, and the new cache."""
         hidden, state = self.decoder.step(tokens, state)
         return self.final(hidden), state
-
-    def attention(self, source: Any, target: Any) -> dict[str, Any]:
-        """Compute the attention weights of one pass over source ids [B, S] and decoder input ids [B, T].
-
-        Returns:
-            float32 weights by the TensorFlow tutorial's names: ``encoder_layer{i}`` [B, H, S, S],
-            ``decoder_layer{i}_block1`` [B, H, T, T] (self), ``decoder_layer{i}_block2`` [B, H, T, S] (cross).
-            Marks that the encoder does not read have 0.
-        """
-        read = self._without_marks(source)
-        source_mask = padding_mask(read)
-        memory, encoder_weights = self.encoder.forward(read, source_mask)
-        _, decoder_weights = self.decoder.forward(target, memory, source_mask)
-        start = (int(self.config.source_marks != "both"), 0)
-        weights = {
-            f"encoder_layer{i}": ops.pad(each, ((0, 0), (0, 0), start, start))
-            for i, each in enumerate(encoder_weights, 1)
-        }
-        for i, (to_target, to_source) in enumerate(decoder_weights, 1):
-            weights[f"decoder_layer{i}_block1"] = to_target
-            weights[f"decoder_layer{i}_block2"] = ops.pad(to_source, ((0, 0), (0, 0), (0, 0), start))
-        return weights
 
     def _without_marks(self, source: Any) -> Any:
         """The ids that the encoder reads of source ids [B, S]: [B, S], or [B, S - 1] without [START]."""

@@ -15,8 +15,7 @@ import json
 import logging
 import os
 import platform
-import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -26,7 +25,15 @@ from typing import Any, Literal
 
 import yaml
 
-from ptenmt.atomic_files import check_writable, held, json_text, make_folder, output_errors, write_text
+from ptenmt.atomic_files import (
+    check_writable,
+    folder_written_whole,
+    held,
+    json_text,
+    make_folder,
+    output_errors,
+    write_text,
+)
 from ptenmt.config import Config, TaskName
 from ptenmt.config.loading import build_config, dump_config
 from ptenmt.config.schedule import EpochSteps
@@ -47,15 +54,7 @@ logger = logging.getLogger(__name__)
 logging.addLevelName(NOTICE, "NOTICE")
 
 _YamlLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # not every PyYAML has the fast one
-_PACKAGES = (
-    "ptenmt",
-    "tensorflow",
-    "keras",
-    "tensorflow-datasets",
-    "ctranslate2",
-    "sentencepiece",
-    "tokenizers",
-)
+_LIBRARIES = ("tensorflow", "keras", "tensorflow-datasets", "ctranslate2", "sentencepiece", "tokenizers")
 
 UNITS: dict[TaskName, str] = {"translation": "pairs", "next-word": "windows"}
 """The unit in which each task's data is counted."""
@@ -64,7 +63,7 @@ COMMANDS: dict[TaskName, str] = {"translation": "translate", "next-word": "compl
 
 _OTHER_NAME = "choose another name for the run"
 _COPY_HINT = "restore it from a copy, or copy the whole run folder again"
-_TRAIN_HINT = "train one first: ptenmt train --config demo.yaml"
+_TRAIN_HINT = "train one first: ptenmt train --config {}.yaml"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,62 +73,6 @@ class SplitRecord:
     size: int
     """Pairs, or windows of a next-word model."""
     fingerprint: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunRecord:
-    """What ``run.json`` says; 0, empty or None where a run has no such entry."""
-
-    created: str
-    """When the run was first started, in ISO 8601."""
-    trained: str
-    """When it was last started."""
-    versions: Mapping[str, str]
-    """Of Python and of packages, by name."""
-    data: Mapping[str, SplitRecord]
-    parameters: int
-    vocabulary_sizes: Sequence[int]
-    steps_per_epoch: EpochSteps | None
-    alignment_layer: int | None
-    """The decoder layer, counted from 1, that aligns words."""
-    bidirectional_epochs: int
-    initialized_from: str
-    averaged_from: Mapping[str, Any] | None
-    """The ``run`` and its ``checkpoints`` that an average was made from."""
-    distilled_from: Mapping[str, Any] | None
-    imported_from: Mapping[str, Any] | None
-    """The ``path``, ``form``, ``licence`` and ``files`` (SHA-256 by name) of an imported model."""
-    corpora: Sequence[Mapping[str, Any]]
-    """The public corpora that it learned from."""
-    licence: str
-    """Of the weights, where they are published, or of the model that they come from."""
-
-    @classmethod
-    def from_facts(cls, facts: Mapping[str, Any]) -> "RunRecord":
-        """Read the content of the file; TypeError, ValueError or KeyError for other types."""
-        steps, layer = facts.get("steps_per_epoch"), facts.get("alignment_layer")
-        return cls(
-            created=str(facts.get("created", "")),
-            trained=str(facts.get("trained", "")),
-            versions=dict(facts.get("versions", {})),
-            data={split: _split_record(part) for split, part in dict(facts.get("data", {})).items()},
-            parameters=int(facts.get("parameters", 0)),
-            vocabulary_sizes=list(map(int, facts.get("vocabulary_sizes", ()))),
-            steps_per_epoch=None if steps is None else EpochSteps.from_fact(steps),
-            alignment_layer=layer if isinstance(layer, int) else None,
-            bidirectional_epochs=int(facts.get("bidirectional_epochs", 0)),
-            initialized_from=str(facts.get("initialized_from", "")),
-            averaged_from=facts.get("averaged_from"),
-            distilled_from=facts.get("distilled_from"),
-            imported_from=facts.get("imported_from"),
-            corpora=list(facts.get("corpora", ())),
-            licence=str(facts.get("licence") or (facts.get("imported_from") or {}).get("licence", "")),
-        )
-
-
-def _split_record(part: Mapping[str, Any]) -> SplitRecord:
-    size = part["windows"] if "windows" in part else part.get("pairs", 0)
-    return SplitRecord(size=int(size), fingerprint=str(part.get("fingerprint", "")))
 
 
 @dataclass(frozen=True)
@@ -197,25 +140,32 @@ class Run:
             raise RunError(f"{file} is damaged: it lacks {', '.join(missing)}", _COPY_HINT)
         return facts
 
-    def record(self, needed: Collection[str] = ()) -> RunRecord:
-        """``run.json``, typed; arguments and errors as of ``facts``."""
-        facts = self.facts(needed)
-        try:
-            return RunRecord.from_facts(facts)
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
-            raise RunError(f"{self.path / 'run.json'} is damaged: {error}", _COPY_HINT) from error
+    def splits(self) -> dict[str, SplitRecord]:
+        """The data of each split when the run was trained, as far as it is known."""
+        return {
+            name: SplitRecord(
+                size=part.get("pairs", part.get("windows", 0)), fingerprint=part.get("fingerprint", "")
+            )
+            for name, part in self.facts().get("data", {}).items()
+        }
 
     def data_fingerprint(self, split: str) -> str | None:
         """The fingerprint of a split when the run was trained, if it is known."""
-        data = self.record().data
-        return data[split].fingerprint or None if split in data else None
+        splits = self.splits()
+        return splits[split].fingerprint or None if split in splits else None
 
     def steps_per_epoch(self) -> EpochSteps:
         """The steps of its epochs; RunError if the run does not say, or another program trained it."""
-        steps = self.record({"steps_per_epoch"}).steps_per_epoch
+        steps = self.facts({"steps_per_epoch"}).get("steps_per_epoch")
         if steps is None:
             raise RunError(f"{self.path} was imported: its training is unknown", "choose another with --run")
-        return steps
+        return EpochSteps.from_fact(steps)
+
+    @property
+    def licence(self) -> str:
+        """The licence of the weights: as published, of the model they come from, or of the demo corpus."""
+        facts, demo = self.facts(), "Apache-2.0" if self.config().data.source == "demo" else ""
+        return str(facts.get("licence") or facts.get("imported_from", {}).get("licence") or demo)
 
     def config(self) -> Config:
         """The options this run was trained with; raises RunError if ``config.yaml`` is damaged."""
@@ -261,9 +211,8 @@ class Run:
 
     def exported_facts(self) -> dict[str, Any]:
         """What exports say, for importing them: ``SEARCH_FACTS``, and the licence as far as it is known."""
-        facts, demo = self.facts(), "Apache-2.0" if self.config().data.source == "demo" else ""
-        licence = self.record().licence or demo
-        return {"licence": licence} | {name: facts[name] for name in SEARCH_FACTS if name in facts}
+        facts = self.facts()
+        return {"licence": self.licence} | {name: facts[name] for name in SEARCH_FACTS if name in facts}
 
     def record_alignment_layer(self, layer: int) -> None:
         """Add to ``run.json`` which layer aligns words, see ``TrainedModel``; raises OutputError."""
@@ -305,7 +254,7 @@ def check_task(run: Run, trained_task: TaskName, needed_task: TaskName) -> None:
     if trained_task != needed_task:
         raise RunError(
             f"{run.path} is a {trained_task} run; this command needs a {needed_task} run",
-            f'use: ptenmt {COMMANDS[trained_task]} --run {run.path} "TEXT"',
+            f"choose another; ptenmt {COMMANDS[trained_task]} is for this one",
         )
 
 
@@ -313,9 +262,8 @@ def find_run(name: str | Path | Run | None = None, task: TaskName | None = None)
     """Find an existing run, or raise RunError.
 
     ``name`` is a path, a folder's name below ``checkpoints/``, or ``starter``, the bundled run, if no folder
-    has this name. None means the run trained or averaged last, preferably for ``task``, among those that have
-    weights and can be read, or among all if none has weights; if none is of the task, the bundled run. A
-    ``Run`` is returned as it is.
+    has this name. None means the run trained, averaged or imported last, for ``task``, that has weights and
+    can be read; without any, the bundled run. A ``Run`` is returned as it is.
     """
     if isinstance(name, Run):
         return name
@@ -328,7 +276,7 @@ def find_run(name: str | Path | Run | None = None, task: TaskName | None = None)
         return starter
     if path.is_dir() and any((path / part).exists() for part in ("config.yaml", "weights", "tokenizer")):
         raise RunError(f"{path / 'run.json'} is missing", _COPY_HINT)
-    hint = _TRAIN_HINT
+    hint = _TRAIN_HINT.format("demo")
     known = [run.name for run in list_runs()]
     if near := difflib.get_close_matches(path.name, [*known, STARTER], 1):
         hint = f"did you mean {near[0]}?"
@@ -340,23 +288,21 @@ def find_run(name: str | Path | Run | None = None, task: TaskName | None = None)
 def _newest_run(task: TaskName | None) -> Run:
     """The run that ``find_run`` takes without a name."""
     unreadable: list[str] = []
-    runs, newest = list_runs(unreadable.append), None
-    has_other = task == "translation" and _bundled_run() is not None
-    for run in [run for run in runs if run.has_weights] or ([] if has_other else runs):
+    for run in list_runs(unreadable.append):
         try:
-            if task in (None, run.config().task):
-                return run
-            newest = newest or run
+            run_task = run.config().task
         except RunError as error:
             unreadable.append(error.message)
+        else:
+            if run.has_weights and task in (None, run_task):
+                return run
     starter = None if unreadable or task == "next-word" else _bundled_run()
-    if starter:
-        _mention_starter()
-        return starter
-    if newest is None:
+    if starter is None:
+        kind, config = ("next-word run", "next-word") if task == "next-word" else ("run", "demo")
         reason = f" that can be read: {unreadable[0]}" if unreadable else ""
-        raise RunError(f"no run in {RUNS_FOLDER.absolute()}{reason}", _TRAIN_HINT)
-    return newest
+        raise RunError(f"no {kind} in {RUNS_FOLDER.absolute()}{reason}", _TRAIN_HINT.format(config))
+    _mention_starter()
+    return starter
 
 
 def _bundled_run() -> Run | None:
@@ -392,7 +338,7 @@ def list_runs(on_unreadable: Callable[[str], None] = lambda _reason: None) -> li
     for file in sorted(RUNS_FOLDER.glob("[!.]*/run.json")):
         run = Run(file.parent)
         try:
-            runs.append((run.record().trained, run))
+            runs.append((run.facts().get("trained", ""), run))
         except RunError as error:
             on_unreadable(error.message)
     return [run for _, run in sorted(runs, key=lambda dated: dated[0], reverse=True)]
@@ -407,20 +353,14 @@ def written_whole(run: Run, option: str) -> Iterator[Run]:
     run.check_writable()
     if run.path.exists():
         raise RunError(f"{run.path} exists already", f"choose another name with {option}")
-    unfinished = Run(run.path.absolute().with_name(f".{run.name}.{os.getpid()}.new"))
-    try:
-        yield unfinished
-        with output_errors(f"write {run.path}"):
-            unfinished.path.rename(run.path)
-    finally:
-        shutil.rmtree(unfinished.path, ignore_errors=True)
+    with output_errors(f"write {run.path}"), folder_written_whole(run.path) as new:
+        yield Run(new)
 
 
 def set_aside(run: Run) -> Path:
     """Rename a run's folder to free its name; nothing is deleted. Raises OutputError."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    folder = run.path.parent if run.path.name else run.path.absolute().parent
-    aside = folder / f"{run.name}.{stamp}"
+    aside = run.path.absolute().with_name(f"{run.name}.{stamp}")
     with output_errors(f"rename {run.path} to {aside.name}"):
         return run.path.absolute().rename(aside)
 
@@ -430,7 +370,7 @@ def versions() -> dict[str, str]:
     from importlib import metadata  # takes 15 ms: imported only to train
 
     versions = {"python": platform.python_version()}
-    for package in _PACKAGES:
+    for package in ("ptenmt", *_LIBRARIES):
         with suppress(metadata.PackageNotFoundError):
             versions[package] = metadata.version(package)
     return versions

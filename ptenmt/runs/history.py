@@ -87,15 +87,3 @@ def rank(metric: str, score: float | None, loss: float | None) -> tuple[float, f
 def perplexity(loss: float | None) -> float | None:
     """exp(loss), the effective branching factor; None where the loss is missing, not finite, or above 20."""
     return None if loss is None or not loss < _MAX_LOSS else math.exp(loss)
-
-
-def metric_name(metric: str) -> str:
-    """The usual spelling of a ``validation.metric``."""
-    return {"bleu": "BLEU", "chrf": "chrF"}.get(metric, metric)
-
-
-def metric_value(metric: str, value: float | None) -> str:
-    """A score with a sensible number of digits; None is one that is not finite."""
-    if value is None:
-        return NOTHING
-    return f"{value:.3f}" if metric in {"loss", "accuracy"} else f"{value:.1f}"

@@ -4,8 +4,8 @@ import json
 import logging
 import warnings
 import zlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from ptenmt.config import Config, TaskName
 from ptenmt.errors import CheckpointError, TokenizerError
 from ptenmt.model.ctranslate2_model import (
     DEFAULT_QUANTIZATION,
+    VOCABULARY_MAP,
     CTranslate2Model,
     check_ctranslate2,
     convert,
@@ -36,6 +37,7 @@ _CACHE_FILE = "cache.json"
 _CACHE_FORMAT = 1
 
 
+@dataclass(eq=False)
 class TrainedModel:
     """A run's config, tokenizers and weights; arrays and models are loaded when first used.
 
@@ -43,19 +45,11 @@ class TrainedModel:
     ``info`` are the metadata of that file.
     """
 
-    def __init__(
-        self,
-        run: Run,
-        config: Config,
-        tokenizers: TokenizerPair,
-        info: WeightsInfo,
-        on_warning: Callable[[str], None] = warnings.warn,
-    ) -> None:
-        self.run = run
-        self.config = config
-        self.tokenizers = tokenizers
-        self.info = info
-        self.on_warning = on_warning
+    run: Run
+    config: Config
+    tokenizers: TokenizerPair
+    info: WeightsInfo
+    on_warning: Callable[[str], None] = warnings.warn
 
     @classmethod
     def load(
@@ -81,19 +75,14 @@ class TrainedModel:
             check_task(run, config.task, task)
         damaged: list[str] = []
         candidates = list_weights(run.weights_folder, checkpoint, damaged.append)
-        if not candidates and damaged:
-            raise CheckpointError(
-                f"no weights in {run.weights_folder} can be read: {damaged[0]}",
-                "restore them from a copy, or train again with --fresh",
-            )
         if not candidates:
-            raise CheckpointError(
-                f"no weights in {run.path}", f"train it first: ptenmt train --config CONFIG --run {run.path}"
-            )
+            reason = f" that can be read: {damaged[0]}" if damaged else ""
+            hint = f"train first (ptenmt train --config CONFIG --run {run.path}), or restore them from a copy"
+            raise CheckpointError(f"no weights in {run.path}{reason}", hint)
         for message in damaged:
             on_warning(f"{message}; using {candidates[0].file.name} instead")
         tokenizers = load_tokenizers(run.tokenizer_folder)
-        check_tokenizers(run, tokenizers, candidates)
+        check_tokenizers(run, candidates)
         return cls(run, config, tokenizers, candidates[0], on_warning)
 
     @property
@@ -102,8 +91,8 @@ class TrainedModel:
 
         Training chooses it on the validation pairs (``ptenmt.inspection.alignment.choose_layer``).
         """
-        chosen = self.run.record().alignment_layer
-        return chosen or default_alignment_layer(self.config.model.num_decoder_layers)
+        default = default_alignment_layer(self.config.model.num_decoder_layers)
+        return self.run.facts().get("alignment_layer") or default
 
     @property
     def output_ids(self) -> list[int] | None:
@@ -157,11 +146,10 @@ class TrainedModel:
         return model
 
 
-def check_tokenizers(run: Run, tokenizers: TokenizerPair, candidates: Sequence[WeightsInfo]) -> None:
+def check_tokenizers(run: Run, candidates: Sequence[WeightsInfo]) -> None:
     """Raise TokenizerError if a run's tokenizers are not those of its weights, as far as it is recorded."""
-    found, sizes = tokenizer_fingerprint(run.tokenizer_folder), run.record().vocabulary_sizes
-    is_other = any(info.tokenizer not in ("", found) for info in candidates)
-    if is_other or (sizes and tuple(sizes) != tokenizers.vocabulary_sizes):
+    found = tokenizer_fingerprint(run.tokenizer_folder)
+    if any(info.tokenizer not in ("", found) for info in candidates):
         raise TokenizerError(
             f"{run.tokenizer_folder} is the tokenizer of another model, not of the weights in {run.path}",
             "copy the whole run folder again from where it was trained",
@@ -185,17 +173,16 @@ def ctranslate2_model(trained: TrainedModel) -> CTranslate2Model:
 
     Raises ExportError if CTranslate2 cannot express the model, CheckpointError if its weights are damaged.
     """
-    check_ctranslate2(trained.config.model)
+    config, layer, output_ids = trained.config.model, trained.alignment_layer, trained.output_ids
+    check_ctranslate2(config)
     folder = trained.run.ctranslate2_folder
-    cached, layer, output_ids = _read_cache(folder), trained.alignment_layer, trained.output_ids
-    if (
-        cached is not None
-        and (cached.weights, cached.alignment_layer) == (trained.info.checksum, layer)
-        and cached.has_vocabulary_map == (output_ids is not None)
-    ):
-        return cached
+    made_from: dict[str, Any] = {"weights": trained.info.checksum, "alignment_layer": layer}
+    names = _read_cache(folder, made_from)
+    if names is not None and (VOCABULARY_MAP in names) == (output_ids is not None):
+        marks, form = config.source_marks, DEFAULT_QUANTIZATION
+        return CTranslate2Model(**made_from, quantization=form, source_marks=marks, files={}, folder=folder)
     model = convert(
-        trained.config.model,
+        config,
         trained.weights,
         trained.tokenizers,
         trained.info.checksum,
@@ -204,46 +191,33 @@ def ctranslate2_model(trained: TrainedModel) -> CTranslate2Model:
     )
     if trained.info.file.stem != "latest":
         try:
-            _write_cache(folder, model)
+            _write_cache(folder, made_from, model.files)
             return replace(model, files={}, folder=folder)
         except OSError as error:
             logger.info("cannot write %s, keeping the model in memory: %s", folder, error)
     return model
 
 
-def _read_cache(folder: Path) -> CTranslate2Model | None:
-    """The cached model, if it is whole."""
+def _read_cache(folder: Path, made_from: Mapping[str, Any]) -> Collection[str] | None:
+    """The names of the cached files, if they are whole and of this origin."""
     try:
         facts = json.loads((folder / _CACHE_FILE).read_text(encoding="utf-8"))
         files = {name: (folder / name).read_bytes() for name in facts["files"]}
-        if facts["format"] != _CACHE_FORMAT or facts["files"] != _checksums(files):
-            return None
-        return CTranslate2Model(
-            weights=facts["weights"],
-            quantization=DEFAULT_QUANTIZATION,
-            alignment_layer=facts["alignment_layer"],
-            source_marks=facts.get("source_marks", "both"),
-            files={},
-            folder=folder,
-        )
+        wanted = _cache_facts(made_from, files)
+        return files.keys() if all(facts[name] == value for name, value in wanted.items()) else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
-def _write_cache(folder: Path, model: CTranslate2Model) -> None:
-    facts = {
-        "format": _CACHE_FORMAT,
-        "weights": model.weights,
-        "alignment_layer": model.alignment_layer,
-        "source_marks": model.source_marks,
-        "files": _checksums(model.files),
-    }
+def _write_cache(folder: Path, made_from: Mapping[str, Any], files: Mapping[str, bytes]) -> None:
+    facts = _cache_facts(made_from, files)
     with folder_written_whole(folder) as new:
-        for name, content in model.files.items():
+        for name, content in files.items():
             (new / name).write_bytes(content)
         (new / _CACHE_FILE).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 
 
-def _checksums(files: Mapping[str, bytes]) -> dict[str, list[int]]:
-    """Size and CRC-32 of each file."""
-    return {name: [len(content), zlib.crc32(content)] for name, content in files.items()}
+def _cache_facts(made_from: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:
+    """What the cache says of itself: its origin, and size and CRC-32 of each file."""
+    checksums = {name: [len(content), zlib.crc32(content)] for name, content in files.items()}
+    return {"format": _CACHE_FORMAT, **made_from, "files": checksums}

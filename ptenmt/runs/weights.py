@@ -11,16 +11,14 @@ whole or not at all.
 """
 
 import json
-import os
-import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ptenmt.atomic_files import json_checksum, write_bytes
+from ptenmt.atomic_files import json_checksum, output_errors, write_bytes
 from ptenmt.config import Config, ModelConfig
 from ptenmt.errors import CheckpointError, OutputError
 from ptenmt.runs.directory import Choice, Run
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 1
 _METADATA = "ptenmt_weights"
-_LARGEST_HEADER = 100_000_000  # bytes, as safetensors itself allows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,12 +60,8 @@ class WeightsInfo:
 
 def model_fingerprint(config: ModelConfig) -> str:
     """Identify a model by its options that differ from their defaults."""
-    options = asdict(config)
-    changed = {
-        option.name: options[option.name]
-        for option in fields(config)
-        if options[option.name] != option.default
-    }
+    defaults = asdict(ModelConfig())
+    changed = {name: value for name, value in asdict(config).items() if value != defaults[name]}
     return json_checksum(changed)[:16]
 
 
@@ -79,30 +72,33 @@ def write_weights(
     step: int,
     score: float | None = None,
     loss: float | None = None,
-    *,
-    is_half: bool = False,
 ) -> WeightsInfo:
     """Write a weights file of a run, whole or not at all, and create its folder; facts as of ``WeightsInfo``.
 
-    ``is_half``: in float16, half as large. Raises CheckpointError if the disk is full, or the folder cannot
-    be written.
+    Arrays of float16 are written as they are, others in float32. Raises CheckpointError if the disk is full,
+    or the folder cannot be written.
     """
-    number = "<f2" if is_half else "<f4"
-    arrays = {name: array.astype(number, order="C", copy=False) for name, array in arrays.items()}
-    metric, model, checksum = config.validation.metric, model_fingerprint(config.model), _checksum(arrays)
+    arrays = {
+        name: array.astype("<f2" if array.dtype == "f2" else "<f4", order="C", copy=False)
+        for name, array in arrays.items()
+    }
     info = WeightsInfo(
         file=file,
         step=step,
-        metric=metric,
+        metric=config.validation.metric,
         score=score,
         loss=loss,
-        model=model,
-        checksum=checksum,
+        model=model_fingerprint(config.model),
+        checksum=_checksum(arrays),
         tokenizer=tokenizer_fingerprint(Run(file.parents[1]).tokenizer_folder),
     )
-    with _saving(file):
-        file.parent.mkdir(exist_ok=True)
+    try:
+        with output_errors(f"create {file.parent}"):
+            file.parent.mkdir(exist_ok=True)
         write_bytes(file, serialized(info, arrays))
+    except OutputError as error:
+        hint = "make room and run the command again; what was saved before is unharmed"
+        raise CheckpointError(error.message, hint) from error
     return info
 
 
@@ -116,16 +112,8 @@ def serialized(info: WeightsInfo, arrays: Mapping[str, "np.ndarray"]) -> bytes:
 
 
 def read_info(file: Path) -> WeightsInfo:
-    """Read a weights file's metadata, fast and without NumPy; CheckpointError if it is missing or damaged."""
-    with _reading(file), file.open("rb") as stream:
-        (length,) = struct.unpack("<Q", stream.read(8))
-        if length > _LARGEST_HEADER:
-            raise ValueError("no safetensors header")
-        header = json.loads(stream.read(length))
-        info = _info(file, header.pop("__metadata__"))
-        size = 8 + length + max(entry["data_offsets"][1] for entry in header.values())
-        if size != os.fstat(stream.fileno()).st_size:
-            raise ValueError("truncated")
+    """Read a weights file's metadata; CheckpointError if it is missing or damaged."""
+    with _opened(file) as (info, _):
         return info
 
 
@@ -134,16 +122,8 @@ def read_weights(file: Path) -> tuple[WeightsInfo, dict[str, "np.ndarray"]]:
 
     Raises CheckpointError if it is missing, truncated or damaged.
     """
-    import safetensors.numpy
-
-    with _reading(file):
-        content = file.read_bytes()  # once: training may replace the file at any moment
-        try:
-            arrays: dict[str, np.ndarray] = safetensors.numpy.load(content)
-        except safetensors.SafetensorError as error:
-            raise ValueError(str(error)) from error
-        (length,) = struct.unpack("<Q", content[:8])
-        info = _info(file, json.loads(content[8 : 8 + length])["__metadata__"])
+    with _opened(file) as (info, stored):  # once: training may replace the file at any moment
+        arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118 — it is no dict
         if _checksum(arrays) != info.checksum:
             raise ValueError("its checksum is not that of its arrays")
     return info, {name: array.astype("<f4", copy=False) for name, array in arrays.items()}
@@ -180,8 +160,8 @@ def keep_best(
     Of equal scores the one with the lower loss is better, then the earlier. Raises CheckpointError if they
     cannot be written.
     """
-    best = best_weights(folder)
-    if best is None or best.step == step or rank(config.validation.metric, score, loss) > _quality(best):
+    best, quality = best_weights(folder), rank(config.validation.metric, score, loss)
+    if best is None or best.step == step or quality > rank(best.metric, best.score, best.loss):
         write_weights(folder / "best.safetensors", arrays, config, step, score, loss)
 
 
@@ -193,11 +173,6 @@ def _info(file: Path, metadata: dict[str, str]) -> WeightsInfo:
     return WeightsInfo(file=file, **facts)
 
 
-def _quality(info: WeightsInfo) -> tuple[float, float]:
-    """Greater is better."""
-    return rank(info.metric, info.score, info.loss)
-
-
 def _checksum(arrays: Mapping[str, "np.ndarray"]) -> str:
     """CRC-32 of all names and values."""
     checksum = 0
@@ -207,25 +182,16 @@ def _checksum(arrays: Mapping[str, "np.ndarray"]) -> str:
 
 
 @contextmanager
-def _reading(file: Path) -> Iterator[None]:
+def _opened(file: Path) -> Iterator[tuple[WeightsInfo, Any]]:
+    """Open a weights file: its metadata, and its arrays; CheckpointError if it is missing or damaged."""
+    from safetensors import SafetensorError, safe_open
+
     try:
-        yield
+        with safe_open(file, "numpy") as arrays:
+            yield _info(file, arrays.metadata()), arrays
     except OSError as error:
         raise CheckpointError(f"cannot read weights {file}: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
+    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
         reason = error if type(error) is ValueError else "no whole weights file of ptenmt"
         hint = "copy the file again, or use the run's other weights with --checkpoint"
         raise CheckpointError(f"weights {file} are damaged: {reason}", hint) from error
-
-
-@contextmanager
-def _saving(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, OutputError) as error:
-        cause = error.__cause__ if isinstance(error, OutputError) else error
-        reason = getattr(cause, "strerror", None) or cause or error
-        raise CheckpointError(
-            f"cannot save weights in {path}: {reason}",
-            "make room and run the command again; what was saved before is unharmed",
-        ) from error

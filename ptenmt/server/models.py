@@ -94,21 +94,21 @@ def direction_of_run(
 
 def _description(trained: TrainedModel) -> dict[str, Any]:
     """What is known of a model: None where nothing is, and of licences those of the training data."""
-    record, data, info = trained.run.record(), trained.config.data, trained.info
-    licences = {str(corpus["licence"]) for corpus in record.corpora if "licence" in corpus}
-    licences.add(trained.run.exported_facts()["licence"])
+    facts, splits, data = trained.run.facts(), trained.run.splits(), trained.config.data
+    licences = {str(corpus["licence"]) for corpus in facts.get("corpora", ()) if "licence" in corpus}
+    licences.add(trained.run.licence)
     if data.source == "tfds" and data.dataset.startswith("ted_hrlr_translate/"):
         licences.add("CC BY-NC-ND 4.0")
     return {
         "name": trained.run.name,
         "source": data.languages[0],
         "target": data.languages[1],
-        "parameters": record.parameters or None,
-        "pairs": record.data["train"].size if "train" in record.data else None,
-        "step": info.step,
-        "trained": record.trained or None,
-        "metric": info.metric,
-        "score": info.score,
+        "parameters": facts.get("parameters"),
+        "pairs": splits["train"].size if "train" in splits else None,
+        "step": trained.info.step,
+        "trained": facts.get("trained"),
+        "metric": trained.info.metric,
+        "score": trained.info.score,
         "licences": sorted(filter(None, licences)),
     }
 

@@ -52,16 +52,8 @@ def _chosen(run: Run, last: int | None) -> list[Path]:
     """The checkpoints to average, the newest first."""
     checkpoints = run.checkpoints()
     if not checkpoints:
-        if run.record().averaged_from is not None:
-            raise RunError(f"{run.path} is an average itself", "average the run that it was made from")
-        if run.is_bundled:
-            raise RunError(
-                f"{run.name} comes without checkpoints", "average a run of your own with --run NAME"
-            )
-        raise RunError(
-            f"{run.path} has no checkpoints yet",
-            f"train it first: ptenmt train --config CONFIG --run {run.path}",
-        )
+        hint = "average a run that training has saved here: --run NAME"
+        raise RunError(f"{run.path} has no checkpoints", hint)
     last = len(checkpoints) if last is None else last
     if not 1 <= last <= len(checkpoints):
         raise RunError(

@@ -122,7 +122,7 @@ def distil(
 def _origin(data: DataConfig, teacher: Run) -> dict[str, Any]:
     """Facts of the student: its teacher, and the public corpora that it or the teacher learned from."""
     facts: dict[str, Any] = {"distilled_from": {"teachers": [str(teacher.path.absolute())]}}
-    known = chain(fetch_corpora(data), teacher.record().corpora)
+    known = chain(fetch_corpora(data), teacher.facts().get("corpora", ()))
     if corpora := {corpus["name"]: corpus for corpus in known}:
         facts["corpora"] = [*corpora.values()]
     return facts

@@ -4,9 +4,10 @@ import contextlib
 import json
 import os
 import socket
+import socketserver
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -72,14 +73,13 @@ def find_cluster(strategy: str) -> Cluster | None:
         jobs, kind, number = given["cluster"], given["task"]["type"], int(given["task"]["index"])
         addresses = tuple(str(address) for job in ("chief", "worker") for address in jobs.get(job, []))
         ports = [int(address.rpartition(":")[2]) for address in addresses]
+        index = addresses.index(str(jobs[kind][number]))
         is_known = set(jobs) <= {"chief", "worker"} and all(0 < port < 65536 for port in ports)
-        index = addresses.index(str(jobs[kind][number])) if number >= 0 else None
+        if not is_known or number < 0 or len(set(addresses)) < len(addresses):
+            raise ValueError
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-        raise ConfigError(f"TF_CONFIG cannot be read: {text[:200]!r}", f"write it like {_EXAMPLE}") from error
-    if index is None or not is_known or len(set(addresses)) < len(addresses):
-        raise ConfigError(
-            f"TF_CONFIG names no cluster of workers: {text[:200]!r}", f"write it like {_EXAMPLE}"
-        )
+        message = f"TF_CONFIG names no cluster of workers: {text[:200]!r}"
+        raise ConfigError(message, f"write it like {_EXAMPLE}") from error
     return Cluster(addresses=addresses, index=index) if len(addresses) > 1 else None
 
 
@@ -102,35 +102,32 @@ def meet(cluster: Cluster, seconds: float = SECONDS_TO_MEET) -> None:
             time.sleep(_POLL_SECONDS)
 
 
+class _Server(socketserver.TCPServer):
+    allow_reuse_address = True
+
+
+class _Answer(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        self.request.sendall(b"ptenmt")
+
+
 @contextmanager
 def _answering(cluster: Cluster) -> Iterator[None]:
     """Answer connections on this worker's port until TensorFlow does."""
     port = int(cluster.addresses[cluster.index].rpartition(":")[2])
     try:
-        server = socket.create_server(("", port))
+        server = _Server(("", port), _Answer)
     except OSError as error:
         raise TrainingError(
             f"{cluster.name(cluster.index)} cannot use its port: {error.strerror or error}",
             "another process may use it: choose free ports in TF_CONFIG",
         ) from error
-    done = threading.Event()
-
-    def answer() -> None:
-        server.settimeout(_POLL_SECONDS)
-        while not done.is_set():
-            with contextlib.suppress(OSError):
-                line, _ = server.accept()
-                with line:
-                    line.sendall(b"ptenmt")
-
-    thread = threading.Thread(target=answer, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
-        server.close()
+    with server:
+        threading.Thread(target=server.serve_forever, args=(_POLL_SECONDS,), daemon=True).start()
+        try:
+            yield
+        finally:
+            server.shutdown()
 
 
 def prepare(
@@ -190,17 +187,6 @@ def _lost(cluster: Cluster) -> list[str]:
     return []
 
 
-def differing(values: Sequence[dict[str, Any]]) -> list[str]:
-    """Describe the values in which workers differ from the chief."""
-    chief, *rest = values
-    return [
-        f"{name}: {chief[name]} and, for worker {index}, {other[name]}"
-        for index, other in enumerate(rest, 1)
-        for name in chief
-        if other[name] != chief[name]
-    ]
-
-
 class Workers:
     """The processes that train together, usually one. All call the same methods in the same order."""
 
@@ -231,7 +217,14 @@ class Workers:
 
     def agree(self, **facts: Any) -> None:
         """Check that all workers have the same values; raises TrainingError."""
-        if differences := differing(self.gather(facts)):
+        chief, *others = self.gather(facts)
+        differences = [
+            f"{name}: {chief[name]} and, for worker {index}, {other[name]}"
+            for index, other in enumerate(others, 1)
+            for name in chief
+            if other[name] != chief[name]
+        ]
+        if differences:
             raise TrainingError(
                 f"the workers differ: {'; '.join(differences)}",
                 "give all of them the same config and data, and one shared run folder",

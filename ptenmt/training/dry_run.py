@@ -33,13 +33,12 @@ _MIN_STEPS = 4
 class DryRun:
     """Sizes, memory and expected times of a training."""
 
-    resumed_from: tuple[str, int] | None
-    """The checkpoint that it would resume from, and its step; None for a new training."""
     unit: str
     examples: dict[str, int]
     parameters: int
     steps_per_epoch: EpochSteps
-    total_steps: int
+    steps_left: int
+    """Of the whole training, or after the checkpoint that it would resume from."""
     largest_batch: tuple[int, int]
     """Sentences and padded length of the batch that needs the most memory."""
     seconds_per_step: float
@@ -48,11 +47,6 @@ class DryRun:
     """Bytes; None where the system does not report it."""
     peak_device_memory: int | None
     """Bytes on the GPU; None without one."""
-
-    @property
-    def steps_left(self) -> int:
-        """Steps that are left to train."""
-        return max(self.total_steps - (self.resumed_from[1] if self.resumed_from else 0), 0)
 
     @property
     def seconds(self) -> float:
@@ -82,47 +76,50 @@ def dry_run(
     strategy = prepare(config, lambda message: on_event(Warned(message=message)))
     inputs = TrainingInputs(config, directory, fresh, init_from, on_event, on_download)
     model, plan, facts = inputs.build(strategy)
-    firsts = [next(plan.batches(epoch)) for epoch in plan.mixture.first_epochs]
-    # The first batch of every epoch is its largest.
-    largest = max(firsts, key=lambda batch: memory_need(len(batch[0]), max(ids.shape[1] for ids in batch)))
-    short_plan = _DryRunPlan(plan, largest, config.batch.accumulate)
+    short_plan = _DryRunPlan(plan, config.batch.accumulate)
     num_short_steps = epoch_steps(short_plan, config.batch.accumulate).of(0)
     with tempfile.TemporaryDirectory() as folder:
-        short_config = replace(
-            config,
-            training=replace(config.training, epochs=1, max_steps=None),
-            validation=replace(config.validation, every_epochs=None, every_steps=None, patience=None),
-            checkpoint=CheckpointConfig(),
-        )
-        workers = Workers(strategy)
-        validator = inputs.task.validator(model, workers)
-        trainer = Trainer(short_config, Run(Path(folder)), model, short_plan, validator, workers)
+        run_there, validator = Run(Path(folder)), inputs.task.validator(model)
+        trainer = Trainer(_short(config), run_there, model, short_plan, validator, Workers(strategy))
         seconds_per_step = _time_steps(trainer, num_short_steps, on_event)
     steps_per_epoch = epoch_steps(plan, config.batch.accumulate)
-    steps = num_total_steps(config, steps_per_epoch)
     latest = list_weights(directory.weights_folder, "latest")  # saved together with the newest checkpoint
     done = latest[0].step if inputs.is_resumed and latest else 0
     gpus = tf.config.list_logical_devices("GPU")
     return DryRun(
-        resumed_from=(directory.checkpoints()[0].name, done) if inputs.is_resumed else None,
         unit=inputs.task.unit,
         examples={name: split.size for name, split in inputs.task.splits.items()},
         parameters=facts["parameters"],
         steps_per_epoch=steps_per_epoch,
-        total_steps=steps,
-        largest_batch=(len(largest[0]), max(largest[0].shape[1], largest[1].shape[1])),
+        steps_left=max(num_total_steps(config, steps_per_epoch) - done, 0),
+        largest_batch=(len(short_plan.largest[0]), max(ids.shape[1] for ids in short_plan.largest)),
         seconds_per_step=seconds_per_step,
         peak_memory=peak_memory(),
         peak_device_memory=tf.config.experimental.get_memory_info("GPU:0")["peak"] if gpus else None,
     )
 
 
+def _short(config: Config) -> Config:
+    """The config of one epoch, with neither validations nor checkpoints."""
+    return replace(
+        config,
+        training=replace(config.training, epochs=1, max_steps=None),
+        validation=replace(config.validation, every_epochs=None, every_steps=None, patience=None),
+        checkpoint=CheckpointConfig(),
+    )
+
+
 class _DryRunPlan(BatchPlan):
     """The largest batch for the first step, then usual ones."""
 
-    def __init__(self, plan: BatchPlan, largest: Batch, accumulate: int) -> None:
+    def __init__(self, plan: BatchPlan, accumulate: int) -> None:
         self._plan = plan
-        self._largest = [largest] * accumulate
+        # The first batch of every epoch is its largest.
+        firsts = [next(plan.batches(epoch)) for epoch in plan.mixture.first_epochs]
+        self.largest = max(
+            firsts, key=lambda each: memory_need(len(each[0]), max(ids.shape[1] for ids in each))
+        )
+        self._largest = [self.largest] * accumulate
         self._skipped = min(1, plan.num_batches(0) - 1)
         self._usual = min(MAX_STEPS * accumulate, plan.num_batches(0) - self._skipped)
         self.mixture = Mixture.once(0)

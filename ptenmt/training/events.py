@@ -67,7 +67,7 @@ class Warned(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class StepDone(Event):
-    """Progress of an epoch; emitted a few times a second at most."""
+    """Progress of an epoch; emitted a few times a second at most, and after the last step of each epoch."""
 
     epoch: int
     step_in_epoch: int
@@ -77,32 +77,9 @@ class StepDone(Event):
     """Share of those tokens whose argmax prediction is correct."""
     learning_rate: float
     tokens_per_second: float
-    """Real target tokens per second in this epoch, in this process."""
+    """Real target tokens per second since the start of the epoch, a validation or a save, in this process."""
     seconds_left: float | None
     """Until the end of the training, validations included; None before the second step."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class CurvePoint(Event):
-    """A point of the training curves: means over the steps since the previous point."""
-
-    global_step: int
-    tokens: int
-    loss: float
-    accuracy: float
-    learning_rate: float
-    gradient_norm: float
-    """Of the last step, before clipping."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class EpochDone(Event):
-    """All batches of an epoch are done."""
-
-    epoch: int
-    loss: float
-    accuracy: float
-    learning_rate: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +131,6 @@ class Validated(Event):
     is_best: bool
     patience_left: int | None
     """Validations without improvement before early stopping; None without ``validation.patience``."""
-    seconds: float
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ from ptenmt.data.batches import BatchPlan
 from ptenmt.runs import Run
 from ptenmt.runs.history import History, rank
 from ptenmt.runs.weights import keep_best
+from ptenmt.training.distributed import Workers
 from ptenmt.training.events import Scores, Validated, ValidationStep
 from ptenmt.training.input_pipeline import epoch_steps
 from ptenmt.training.optimizer import averaged
@@ -26,7 +27,10 @@ class Validator(Protocol):
 
 
 class ModelSelection:
-    """Validates when it is due; if ``writes``, records the scores and keeps the best weights in the run."""
+    """Validates when it is due, records the scores and keeps the best weights in the run.
+
+    Of several workers, the chief scores and writes, and the others wait for its scores.
+    """
 
     def __init__(
         self,
@@ -35,7 +39,7 @@ class ModelSelection:
         state: TrainingState,
         validator: Validator,
         plan: BatchPlan,
-        writes: bool = True,
+        workers: Workers,
     ) -> None:
         self._config = config
         self._options = config.validation
@@ -44,7 +48,7 @@ class ModelSelection:
         self._mixture = plan.mixture
         self._steps_per_epoch = epoch_steps(plan, config.batch.accumulate)
         self._total_steps = num_total_steps(config, self._steps_per_epoch)
-        self._writes = writes
+        self._workers = workers
         self._run = run
         self._history = History(run.path)
 
@@ -80,11 +84,15 @@ class ModelSelection:
         """
         started = time.perf_counter()
         with self._state.timed("validation"), averaged(self._state.model, self._state.optimizer):
-            for event in self._validator.validate():
+            scores = None
+            for event in self._validator.validate() if self._workers.is_chief else ():
                 if isinstance(event, Scores):
-                    yield self._validated(event, rate, time.perf_counter() - started)
+                    scores = event
                 else:
                     yield event
+            figures = self._workers.gather(scores and scores.figures())[0]
+            scores = scores or Scores(**figures, samples=[])
+            yield self._validated(scores, rate, time.perf_counter() - started)
 
     def _validated(self, scores: Scores, rate: float, seconds: float) -> Validated:
         """Record scores, and keep the weights if they are among the best."""
@@ -97,7 +105,7 @@ class ModelSelection:
             state.best_loss.assign(scores.loss)
         is_last_stage = self._mixture.stage(int(state.epoch)) == len(self._mixture.stages) - 1
         state.stale.assign(0 if is_best or not is_last_stage else state.stale + 1)
-        if self._writes:
+        if self._workers.is_chief:
             folder, step = self._run.weights_folder, int(state.global_step)
             keep_best(folder, state.weights(), self._config, step, score, scores.loss)
         state.validated.assign(state.global_step)
@@ -111,16 +119,15 @@ class ModelSelection:
             scores=scores,
             is_best=is_best,
             patience_left=None if options.patience is None else options.patience - int(state.stale),
-            seconds=seconds,
         )
-        if self._writes:
-            self._record(event)
+        if self._workers.is_chief:
+            self._record(event, seconds)
         return event
 
-    def _record(self, event: Validated) -> None:
+    def _record(self, event: Validated, seconds: float) -> None:
         """Add a validation to the history."""
         costs = self._state.costs()
-        costs["seconds"]["validation"] += event.seconds
+        costs["seconds"]["validation"] += seconds
         line = {
             "epoch": event.epoch,
             "step": event.global_step,

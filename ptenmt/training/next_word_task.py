@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from ptenmt.config import Config
 from ptenmt.data.corpus import fetch_sources
@@ -20,7 +19,6 @@ from ptenmt.model.next_word import NextWordModel
 from ptenmt.runs.directory import SplitRecord
 from ptenmt.tokenizers import SPECIAL_PIECES, START, TokenizerPair, load_tokenizers
 from ptenmt.tokenizers.pair import train_tokenizer
-from ptenmt.training.distributed import Workers
 from ptenmt.training.events import CorpusReady, Sample, Scores, ValidationStep
 from ptenmt.training.task import HeldOutLoss, Task
 
@@ -76,19 +74,16 @@ class NextWordTask(Task):
         """Every window once."""
         return Mixture.once(len(self._training))
 
-    @property
-    def removed(self) -> dict[str, int]:
-        """Number of windows without any known word to predict, which are left out."""
-        return {"in training": self._training.num_left_out, "held out": self._held_out.num_left_out}
-
     def encode(self) -> tuple[WordWindows, CorpusReady]:
         """The training windows, and the event that describes the text."""
+        # Windows without any known word to predict are left out.
+        left_out = {"in training": self._training.num_left_out, "held out": self._held_out.num_left_out}
         shown = range(min(NUM_SAMPLES, len(self._training)))
         ready = CorpusReady(
             unit="windows",
             train=len(self._training),
             validation=len(self._held_out),
-            removed=self.removed,
+            removed=left_out,
             num_truncated=0,
             vocabulary_sizes=(self._size, self._size),
             samples=[self._texts(self._training, row) for row in shown],
@@ -100,11 +95,11 @@ class NextWordTask(Task):
         policy = keras.DTypePolicy(self._config.machine.precision)
         return NextWordModel(self._config.model, self._size, dtype=policy)
 
-    def validator(self, model: NextWordModel, workers: Workers | None = None) -> "NextWordValidator":
+    def validator(self, model: NextWordModel) -> "NextWordValidator":
         """Scores a live model on the held-out windows."""
         rows = range(0, len(self._held_out), -(-len(self._held_out) // NUM_SAMPLES))
         samples = [(self._held_out.window(row)[0], *self._texts(self._held_out, row)) for row in rows]
-        return NextWordValidator(model, self._held_out, samples, self.tokenizers, workers)
+        return NextWordValidator(model, self._held_out, samples, self.tokenizers)
 
     @property
     def _size(self) -> int:
@@ -123,12 +118,10 @@ class NextWordTask(Task):
 
     @cached_property
     def _held_out(self) -> WordWindows:
-        return self._some(self._windows_held_out(self._words[1]), "held-out")
-
-    def _windows_held_out(self, words: Sequence[str]) -> WordWindows:
         """Windows that predict one word from the whole window, whatever the model."""
         predicts: Predicts = "last" if self._is_causal else "window"
-        return WordWindows(self._ids(words), self._config.data.window, predicts=predicts)
+        windows = WordWindows(self._ids(self._words[1]), self._config.data.window, predicts=predicts)
+        return self._some(windows, "held-out")
 
     @property
     def _is_causal(self) -> bool:
@@ -164,13 +157,12 @@ class NextWordValidator:
         windows: WordWindows,
         samples: Sequence[tuple[list[int], str, str]],
         tokenizers: TokenizerPair,
-        workers: Workers | None = None,
     ) -> None:
         self._model = model
         self._windows = windows
         self._samples = samples
         self._tokenizer = tokenizers.source
-        self._held_out = HeldOutLoss(model, workers or Workers(tf.distribute.get_strategy()))
+        self._held_out = HeldOutLoss(model)
 
     def validate(self) -> Iterator[ValidationStep | Scores]:
         """Score the current weights; yields the progress in batches, and ``Scores`` at the end."""

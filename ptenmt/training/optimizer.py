@@ -41,14 +41,13 @@ class Adam:
         """The EMA of each weight by the weight's path; empty if ``optimizer.ema`` is 0."""
         return dict(zip(self._paths, self._averages, strict=False))
 
-    def apply(self, gradients: Sequence[Any], norm: Any, rate: Any, scale: Any = 1.0) -> None:
+    def apply(self, gradients: Sequence[Any], norm: Any, rate: Any) -> None:
         """Update every weight; call it in the cross-replica context.
 
         Args:
-            gradients: One for each weight, summed over the replicas and multiplied by ``scale``.
-            norm: Global norm of the gradients without the scale, scalar.
+            gradients: One for each weight, summed over the replicas.
+            norm: Global norm of the gradients, scalar.
             rate: Learning rate, scalar.
-            scale: Loss scale: a tensor, or 1.
         """
         config = self._config
         self._count.assign_add(1)
@@ -57,8 +56,6 @@ class Adam:
         # EMA warm-up: a lower decay at first, or the initial weights would dominate.
         decay = tf.minimum(config.ema, (1 + count) / (10 + count))
         factor = None if config.clip_norm is None else config.clip_norm / tf.maximum(norm, config.clip_norm)
-        if tf.is_tensor(scale):
-            factor = 1 / scale if factor is None else factor / scale
 
         def update(weight: Any, mean: Any, square: Any, average: Any, gradient: Any) -> None:
             if factor is not None:
@@ -81,8 +78,7 @@ class Adam:
                 average.assign_sub((1 - decay) * (average - weight))
 
         replicas = tf.distribute.get_strategy().extended
-        averages = self._averages or self._weights
-        slots = zip(self._means, self._squares, averages, gradients, strict=True)
+        slots = zip(self._means, self._squares, self._averages or self._weights, gradients, strict=True)
         for weight, arguments in zip(self._weights, slots, strict=True):
             replicas.update(weight, update, args=arguments)
 

@@ -54,21 +54,19 @@ class TrainingInputs:
         self.on_event = on_event
         self.is_resumed = is_resumable(run, config, fresh)
         self._warm_start: TrainedModel | None = None
-        self.starts_warm = init_from is not None and not self.is_resumed
-        """Whether the initial weights are those of another run."""
+        self.initial_weights = ""
+        """Checksum of the weights of another run that the training starts from."""
+        tokenizers = run.tokenizer_folder if self.is_resumed else None
         if init_from is not None and self.is_resumed:
             self.warn(f"{run.path} resumes from its own checkpoint; --init-from is for new runs")
         elif init_from is not None:
             self._warm_start = load_warm_start(init_from, config, run, self.warn)
-        known = run if self.is_resumed else None
-        if self._warm_start is not None:
-            known = self._warm_start.run
-        tokenizers = None if known is None else known.tokenizer_folder
+            self.initial_weights = self._warm_start.info.checksum
+            tokenizers = self._warm_start.run.tokenizer_folder
         cache = corpus_cache(config.data.cache_dir)
         self.task: Task = TASKS[config.task].load(config, tokenizers, cache, on_download)
         if self.is_resumed:
-            latest = list_weights(run.weights_folder, "latest")
-            check_tokenizers(run, self.task.tokenizers, latest)
+            check_tokenizers(run, list_weights(run.weights_folder, "latest"))
             _check_data(run, self.task)
 
     def build(self, strategy: tf.distribute.Strategy) -> tuple[Any, BatchPlan, dict[str, Any]]:
@@ -90,7 +88,7 @@ class TrainingInputs:
                 name: {task.unit: split.size, "fingerprint": split.fingerprint}
                 for name, split in task.splits.items()
             },
-            "removed": task.removed,
+            "removed": ready.removed,
             "vocabulary_sizes": [*task.tokenizers.vocabulary_sizes],
             "parameters": model.count_params(),
             "steps_per_epoch": steps_per_epoch.fact,
@@ -112,7 +110,7 @@ class TrainingInputs:
     def _bidirectional_epochs(self, plan: BatchPlan) -> int:
         """Share of the steps of a plan in one direction, as epochs; a resumed run keeps its number."""
         if self.is_resumed:
-            return self.run.record({"bidirectional_epochs"}).bidirectional_epochs
+            return self.run.facts({"bidirectional_epochs"})["bidirectional_epochs"]
         share, steps = self.config.training.bidirectional, epoch_steps(plan, self.config.batch.accumulate)
         total_steps = num_total_steps(self.config, steps)
         epochs = max(1, round(steps.position(round(share * total_steps))))
@@ -175,9 +173,9 @@ def is_resumable(run: Run, config: Config, fresh: bool) -> bool:
         return False
     if fresh:
         return False
-    record = run.record()
-    if record.averaged_from is not None or (record.imported_from is not None and not record.initialized_from):
-        kind = "an imported model" if record.averaged_from is None else "an average of checkpoints"
+    facts = run.facts()
+    if "averaged_from" in facts or ("imported_from" in facts and "initialized_from" not in facts):
+        kind = "an average of checkpoints" if "averaged_from" in facts else "an imported model"
         raise RunError(
             f"{run.path} is {kind}, which cannot be resumed",
             f"start another run with its weights: --init-from {run.path} --run NAME",

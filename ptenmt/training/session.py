@@ -18,7 +18,7 @@ from ptenmt.training.conversion import prepare_for_translating
 load_tensorflow()  # before the next modules import it
 
 from ptenmt.training.distributed import Workers, find_cluster, prepare  # noqa: E402
-from ptenmt.training.events import CurvePoint, Event, StepDone, Stopped, TrainingStarted, Warned  # noqa: E402
+from ptenmt.training.events import Event, StepDone, Stopped, TrainingStarted, Warned  # noqa: E402
 from ptenmt.training.preparation import TrainingInputs  # noqa: E402
 from ptenmt.training.trainer import Trainer  # noqa: E402
 
@@ -125,14 +125,15 @@ def _train(
     if workers.is_chief:
         _make_room(inputs, fresh)
     workers.gather(None)
-    validator = task.validator(model, workers)
-    trainer = Trainer(config, run, model, plan, validator, workers, validates_start=inputs.starts_warm)
+    validator = task.validator(model)
+    starts_warm = bool(inputs.initial_weights)
+    trainer = Trainer(config, run, model, plan, validator, workers, validates_start=starts_warm)
     event: Event | None = None
     for event in trainer.fit():
         if isinstance(event, TrainingStarted) and not event.is_over:
             if workers.is_chief:
                 _write_run(inputs, {**facts, **given})
-        elif isinstance(event, StepDone | CurvePoint):
+        elif isinstance(event, StepDone):
             stop.on_stop(trainer.stop)
         inputs.on_event(event)
     is_stopped = isinstance(event, Stopped)
@@ -154,6 +155,7 @@ def _check_agreement(inputs: TrainingInputs, workers: Workers) -> None:
         validation_data=task.splits["validation"].fingerprint,
         tokenizers=task.tokenizers.checksums,
         resumed=inputs.is_resumed,
+        weights=inputs.initial_weights,
     )
 
 

@@ -5,7 +5,6 @@ import re
 import shutil
 import sys
 import time
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +21,6 @@ from ptenmt.training.optimizer import Adam
 if sys.platform != "win32":
     import resource
 
-INITIAL_LOSS_SCALE = 2.0**15
 COUNTERS = (
     "epoch",
     "step_in_epoch",
@@ -33,12 +31,8 @@ COUNTERS = (
     "stale",
     "skipped",
     "skipped_in_row",
-    "nonfinite",
-    "nonfinite_in_row",
     "most_nonfinite_in_row",
     "gradient_norm",
-    "loss_scale",
-    "scaled_steps",
 )
 """The single variables of a checkpoint, attributes of ``TrainingState``: the format of every run's state."""
 
@@ -100,19 +94,13 @@ class TrainingState:
         self.skipped = _number(0)
         """Updates skipped because the loss or the gradients were not finite."""
         self.skipped_in_row = _number(0)
-        self.nonfinite = _number(0)
-        """Skipped updates not explained by float16 overflow."""
-        self.nonfinite_in_row = _number(0)
         self.most_nonfinite_in_row = _number(0)
         """Since the training was started or resumed."""
         self.gradient_norm = _number(0.0)
         """Of the last update."""
-        self.loss_scale = _number(INITIAL_LOSS_SCALE)
-        self.scaled_steps = _number(0)
-        """Steps since the loss scale changed."""
         self.of_epoch = RunningSums()
         self.since_curve_point = RunningSums()
-        """Sums since the last ``CurvePoint``."""
+        """Sums since the last point of the training curves."""
         self.seconds = {kind: _number(0.0) for kind in ("data", "step", "validation", "saving")}
         """Time spent by kind of work, over the whole run."""
 
@@ -122,23 +110,12 @@ class TrainingState:
         self.since_curve_point.add(sums)
         self.gradient_norm.assign(tf.cast(norm, tf.float64))
         self.skipped_in_row.assign(0)
-        self.nonfinite_in_row.assign(0)
 
-    def count_skipped(self, is_overflow: Any = False) -> None:
-        """Count a skipped update; ``is_overflow``: float16 may have overflowed. Part of the compiled step."""
+    def count_skipped(self) -> None:
+        """Count a skipped update; part of the compiled step."""
         self.skipped.assign_add(1)
         self.skipped_in_row.assign_add(1)
-        self.nonfinite.assign_add(1 - tf.cast(is_overflow, tf.int64))
-        self.nonfinite_in_row.assign_add(1 - tf.cast(is_overflow, tf.int64))
-        self.most_nonfinite_in_row.assign(tf.maximum(self.most_nonfinite_in_row, self.nonfinite_in_row))
-
-    def adapt_loss_scale(self, is_finite: Any, growth_interval: int) -> None:
-        """Halve the loss scale after an overflow, double it after ``growth_interval`` finite steps."""
-        steps = tf.where(is_finite, self.scaled_steps + 1, tf.zeros_like(self.scaled_steps))
-        is_time = steps >= growth_interval
-        grown = tf.where(is_time, self.loss_scale * 2, self.loss_scale)
-        self.loss_scale.assign(tf.where(is_finite, grown, tf.maximum(self.loss_scale / 2, 1.0)))
-        self.scaled_steps.assign(tf.where(is_time, tf.zeros_like(steps), steps))
+        self.most_nonfinite_in_row.assign(tf.maximum(self.most_nonfinite_in_row, self.skipped_in_row))
 
     @contextmanager
     def timed(self, kind: str) -> Iterator[None]:
@@ -162,13 +139,6 @@ class TrainingState:
         """The model's weights, or their EMA if the optimizer keeps one, by Keras path."""
         weights = {weight.path: weight.value for weight in self.model.trainable_variables}
         return {path: value.numpy() for path, value in (self.optimizer.averages or weights).items()}
-
-    def checksum(self) -> int:
-        """CRC-32 of the weights and their EMA."""
-        checksum = 0
-        for weight in (*self.model.trainable_variables, *self.optimizer.averages.values()):
-            checksum = zlib.crc32(weight.numpy().tobytes(), checksum)
-        return checksum
 
     def trackable(self) -> tf.train.Checkpoint:
         """All of it, variable by variable; a checkpoint must have each of these keys to be restored.
@@ -248,7 +218,7 @@ class Checkpoints:
         paths = self._run.checkpoints()
         for path in paths:
             try:
-                self._state.restore(str(path)).assert_existing_objects_matched()
+                self._state.restore(str(path)).expect_partial().assert_existing_objects_matched()
                 return path
             except AssertionError as error:
                 raise CheckpointError(

@@ -16,8 +16,6 @@ from ptenmt.training.input_pipeline import MicroBatch, micro_batch_signature
 from ptenmt.training.optimizer import zeros
 from ptenmt.training.state import TrainingState
 
-LOSS_SCALE_GROWTH_INTERVAL = 2000  # finite steps after which the loss scale doubles
-
 
 class TrainStep:
     """Updates the weights from the batches of one step.
@@ -37,8 +35,6 @@ class TrainStep:
         self._total_steps = total_steps
         self._weights = [weight.value for weight in self._model.trainable_variables]
         self._strategy = strategy
-        self._scales_loss = config.machine.precision == "mixed_float16"
-        self._wants_stop, self._stops = (tf.Variable(False, trainable=False) for _ in range(2))
         # Gradient accumulation: the sums of an update's earlier micro-batches.
         self._sums = TokenSums(*(tf.Variable(0.0, trainable=False) for _ in TokenSums._fields))
         self._gradients = []
@@ -53,14 +49,12 @@ class TrainStep:
         self._accumulate = tf.function(self._accumulate_graph, signature, autograph=False)
         self._update = tf.function(self._update_graph, signature, autograph=False)
 
-    def __call__(self, micro_batches: Sequence[MicroBatch], wants_stop: bool = False) -> None:
-        """Make one update from its micro-batches; ``wants_stop`` is all-reduced with the sums.
+    def __call__(self, micro_batches: Sequence[MicroBatch]) -> None:
+        """Make one update from its micro-batches.
 
         Raises:
             TrainingError: The device is out of memory.
         """
-        if wants_stop:
-            self._wants_stop.assign(True)
         *first, last = micro_batches
         try:
             with self._strategy.scope():
@@ -73,11 +67,6 @@ class TrainStep:
                 f"out of memory at step {step:,}: {reason}",
                 "lower batch.tokens or batch.sentences (and raise batch.accumulate to compensate)",
             ) from error
-
-    @property
-    def stops(self) -> bool:
-        """Whether any worker's ``wants_stop`` was true in the last step."""
-        return bool(self._stops)
 
     def learning_rate(self) -> float:
         """Return the learning rate of the last update."""
@@ -105,24 +94,21 @@ class TrainStep:
             sums = TokenSums(*(old + new for old, new in zip(self._sums, sums, strict=True)))
             for accumulator in self._sums:
                 accumulator.assign(0.0)
-        scale = tf.cast(self._state.loss_scale, tf.float32) if self._scales_loss else 1.0
-        norm = tf.linalg.global_norm([self._local(gradient) for gradient in gradients]) / scale
+        norm = tf.linalg.global_norm([self._local(gradient) for gradient in gradients])
         is_finite = tf.math.is_finite(sums.loss) & tf.math.is_finite(norm)
         self._state.global_step.assign_add(1)
         rate = self._rate(self._state.global_step)
 
         def learn() -> Any:
-            self._state.optimizer.apply(gradients, norm, rate, scale)
+            self._state.optimizer.apply(gradients, norm, rate)
             self._state.count_update(sums, norm)
             return tf.constant(True)
 
         def skip() -> Any:
-            self._state.count_skipped(self._state.loss_scale > 1 if self._scales_loss else False)
+            self._state.count_skipped()
             return tf.constant(False)
 
         tf.cond(is_finite, learn, skip)
-        if self._scales_loss:
-            self._state.adapt_loss_scale(is_finite, LOSS_SCALE_GROWTH_INTERVAL)
         self._state.step_in_epoch.assign_add(1)
 
     def _all_gradients(
@@ -133,15 +119,10 @@ class TrainStep:
         add = tf.distribute.ReduceOp.SUM
         gradients_to_weights = list(zip(gradients, self._weights, strict=True))
         reduced = self._strategy.extended.batch_reduce_to(add, gradients_to_weights)
-        *sums, stops = tf.unstack(self._strategy.reduce(add, sums, axis=None))
-        self._stops.assign(stops > 0)
-        return TokenSums(*sums), reduced
+        return TokenSums(*tf.unstack(self._strategy.reduce(add, sums, axis=None))), reduced
 
     def _replica_gradients(self, source: Any, target: Any, tokens: Any, number: Any) -> tuple[Any, list[Any]]:
-        """Return the sums and gradients of one replica's shard of a micro-batch.
-
-        The sums are one vector, whose last number is 1 if this process wants to stop.
-        """
+        """Return the sums, as one vector, and the gradients of one replica's shard of a micro-batch."""
         config, state = self._config, self._state
         context = tf.distribute.get_replica_context()
         batch = state.global_step * config.batch.accumulate + number
@@ -150,11 +131,9 @@ class TrainStep:
         with tf.GradientTape() as tape, dropout_seed(config.seed, draw):
             objective, sums = self._objective(source, target)
             objective /= tokens
-            if self._scales_loss:
-                objective *= tf.cast(state.loss_scale, tf.float32)
         # Densify IndexedSlices: Adam must square a token's summed gradient, not each occurrence's.
         gradients = [tf.convert_to_tensor(gradient) for gradient in tape.gradient(objective, self._weights)]
-        return tf.stack([*sums, tf.cast(self._wants_stop, tf.float32)]), gradients
+        return tf.stack([*sums]), gradients
 
     def _objective(self, source: Any, target: Any) -> tuple[Any, TokenSums]:
         """Teacher forcing: predict ``target[:, 1:]`` from ``target[:, :-1]``; returns objective and sums."""

@@ -1,7 +1,6 @@
 """The interface of a training task."""
 
 from collections.abc import Callable, Iterator
-from itertools import islice
 from typing import Any, ClassVar, Protocol
 
 import tensorflow as tf
@@ -12,7 +11,6 @@ from ptenmt.model.loss import TokenSums, real_positions, token_sums
 from ptenmt.model.next_word import TrainableModel
 from ptenmt.runs.directory import SplitRecord
 from ptenmt.tokenizers import TokenizerPair
-from ptenmt.training.distributed import Workers
 from ptenmt.training.events import CorpusReady
 from ptenmt.training.model_selection import Validator
 
@@ -36,43 +34,29 @@ class Task(Protocol):
     def splits(self) -> dict[str, SplitRecord]:
         """The data, ``train`` and ``validation`` among them."""
 
-    @property
-    def removed(self) -> dict[str, int]:
-        """Number of training examples that each filter removed."""
-
     def encode(self) -> tuple[TrainingPairs, CorpusReady]:
         """The training examples as ids, and the event that describes the data."""
 
     def new_model(self) -> Any:
         """A new Keras model, built."""
 
-    def validator(self, model: Any, workers: Workers | None = None) -> Validator:
+    def validator(self, model: Any) -> Validator:
         """Scores the live model on the validation split."""
 
 
 class HeldOutLoss:
-    """Teacher-forced loss and accuracy of a live model on held-out batches.
+    """Teacher-forced loss and accuracy of a live model on held-out batches."""
 
-    Each worker scores every ``workers.count``-th batch.
-    """
-
-    def __init__(self, model: TrainableModel, workers: Workers) -> None:
+    def __init__(self, model: TrainableModel) -> None:
         self._score = compile_token_sums(model)
-        self._workers = workers
         self.sums = TokenSums(0.0, 0.0, 0.0)
         """Of all batches scored."""
 
     def add(self, batches: Iterator[Batch]) -> Iterator[int]:
-        """Score batches from zero, the same for all workers; yields how many are done."""
-        done, workers = 0, self._workers
+        """Score batches from zero; yields how many are done."""
         self.sums = TokenSums(0.0, 0.0, 0.0)
-        while group := list(islice(batches, workers.count)):
-            own = TokenSums(0.0, 0.0, 0.0)
-            for batch in group[workers.index : workers.index + 1]:  # the last group may have none
-                own = own.plus(self._score(*batch))
-            for of_worker in workers.gather(own):
-                self.sums = self.sums.plus(TokenSums(*of_worker))
-            done += len(group)
+        for done, batch in enumerate(batches, 1):
+            self.sums = self.sums.plus(self._score(*batch))
             yield done
 
 

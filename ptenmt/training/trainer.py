@@ -3,8 +3,8 @@
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import asdict
+from contextlib import closing
+from typing import Any
 
 import tensorflow as tf
 
@@ -62,7 +62,7 @@ class Trainer:
         self._state = TrainingState(model, self._optimizer)
         self._train_step = TrainStep(config, self._state, self._total_steps, strategy)
         self._checkpoints = Checkpoints(self._state.trackable(), run, config.checkpoint.keep)
-        self._selection = ModelSelection(config, run, self._state, validator, plan, self._workers.is_chief)
+        self._selection = ModelSelection(config, run, self._state, validator, plan, self._workers)
         self._throughput = Throughput()
         self._epoch_batches: Iterator[list[MicroBatch]] = iter(())
         self._stop_wanted = threading.Event()  # by this process; _stop_requested: all workers agreed
@@ -70,7 +70,7 @@ class Trainer:
         self._saved_at = self._reported_at = time.monotonic()
         self._saved_position: tuple[int, ...] | None = None
         self._is_save_overdue = False
-        self._num_reported_nonfinite = 0
+        self._num_reported_skipped = 0
 
     def stop(self) -> None:
         """Ask ``fit`` to finish its step, save and end; safe to call from a signal handler."""
@@ -98,11 +98,10 @@ class Trainer:
                 batches = next(self._epoch_batches)
             self._update(batches)
             yield from self._report()
-            with self._throughput.paused():
-                yield from self._validate()
-                yield from self._finish_epoch()
-                if self._is_save_due():
-                    yield from self._save()
+            yield from self._validate()
+            yield from self._finish_epoch()
+            if self._is_save_due():
+                yield from self._save()
         yield from self._save_at_end()
         if self._selection.is_patience_exhausted():
             state = self._state
@@ -116,10 +115,8 @@ class Trainer:
         restored = self._checkpoints.restore(warnings.append)
         yield from (events.Warned(message=message) for message in warnings)
         state = self._state
-        if self._workers.count > 1:
-            self._workers.agree(step=int(state.global_step), weights=state.checksum())
-        self._num_reported_nonfinite = int(state.nonfinite)
-        state.most_nonfinite_in_row.assign(int(state.nonfinite_in_row))
+        self._num_reported_skipped = int(state.skipped)
+        state.most_nonfinite_in_row.assign(int(state.skipped_in_row))
         self._saved_position = None if restored is None else state.position()
         if self._workers.is_chief:
             remove_unfinished(self._run.path)
@@ -158,9 +155,9 @@ class Trainer:
 
     def _update(self, batches: list[MicroBatch]) -> None:
         with self._state.timed("step"):
-            self._train_step(batches, self._stop_wanted.is_set())
+            self._train_step(batches)
         self._throughput.add_step()
-        if self._workers.count > 1 and self._train_step.stops:
+        if self._workers.count > 1 and any(self._workers.gather(self._stop_wanted.is_set())):
             self._stop_requested.set()
 
     def _report(self) -> Iterator[events.Event]:
@@ -169,32 +166,27 @@ class Trainer:
         if self._workers.count > 1:  # all workers must raise after the same step
             yield from self._check_nonfinite()
         if step % self._config.training.log_every_steps == 0:
-            yield self._curve_point()
+            self._record_curve()
         is_last = self._is_epoch_end() or step == self._total_steps or self._stop_requested.is_set()
         if now - self._reported_at < SECONDS_BETWEEN_REPORTS and not is_last:
             return
         self._reported_at = now
         yield from self._check_nonfinite()
         loss, accuracy = state.of_epoch.means()
-        rate = self._train_step.learning_rate()
         yield events.StepDone(
             epoch=int(state.epoch) + 1,
             step_in_epoch=int(state.step_in_epoch),
             loss=loss,
             accuracy=accuracy,
-            learning_rate=rate,
+            learning_rate=self._train_step.learning_rate(),
             tokens_per_second=self._throughput.tokens_per_second(state.of_epoch.tokens),
             seconds_left=self._throughput.seconds_left(self._total_steps - step),
         )
-        if self._is_epoch_end():
-            yield events.EpochDone(
-                epoch=int(state.epoch) + 1, loss=loss, accuracy=accuracy, learning_rate=rate
-            )
 
     def _check_nonfinite(self) -> Iterator[events.Warned]:
         """Warn of steps that were skipped since the last report; too many in a row are an error."""
         state = self._state
-        num_nonfinite, in_row = int(state.nonfinite), int(state.most_nonfinite_in_row)
+        num_skipped, in_row = int(state.skipped), int(state.most_nonfinite_in_row)
         if in_row >= MAX_NONFINITE_IN_ROW:
             raise TrainingError(
                 f"the loss or its gradients are not finite at step {int(state.global_step):,} "
@@ -202,44 +194,41 @@ class Trainer:
                 "the last checkpoint is intact; lower the learning rate, lengthen the warm-up, or clip the "
                 "gradients (optimizer.clip_norm=1), then train beside it with --run NAME",
             )
-        if new := num_nonfinite - self._num_reported_nonfinite:
+        if new := num_skipped - self._num_reported_skipped:
             what = "a step" if new == 1 else f"{new} steps"
             yield events.Warned(
                 message=f"skipped {what} (now at step {int(state.global_step):,}): "
                 "the loss or its gradients are not finite"
             )
-            self._num_reported_nonfinite = num_nonfinite
+            self._num_reported_skipped = num_skipped
 
-    def _curve_point(self) -> events.CurvePoint:
-        state = self._state
-        loss, accuracy = state.since_curve_point.means()
-        point = events.CurvePoint(
-            global_step=int(state.global_step),
-            tokens=int(state.since_curve_point.tokens),
-            loss=loss,
-            accuracy=accuracy,
-            learning_rate=self._train_step.learning_rate(),
-            gradient_norm=float(state.gradient_norm),
-        )
-        state.since_curve_point.reset()
+    def _record_curve(self) -> None:
+        """Add a point of the training curves: means over the steps since the previous one."""
+        state, sums = self._state, self._state.since_curve_point
+        loss, accuracy = sums.means()
+        line: dict[str, Any] = {
+            "step": int(state.global_step),
+            "tokens": int(sums.tokens),
+            "loss": loss,
+            "accuracy": accuracy,
+            "learning_rate": self._train_step.learning_rate(),
+            "gradient_norm": float(state.gradient_norm),  # of the last step, before clipping
+        }
+        if shares := self._mixture.shares(int(state.epoch)):
+            line["shares"] = shares
+        sums.reset()
         if self._workers.is_chief:
-            figures = asdict(point)
-            if shares := self._mixture.shares(int(state.epoch)):
-                figures["shares"] = shares
-            self._history.add({"step": figures.pop("global_step")} | figures | state.costs())
-        return point
+            self._history.add(line | state.costs())
 
     def _validate(self, *, is_due: bool = False) -> Iterator[events.Event]:
-        """Score the model if that is due; a stop interrupts it, and resuming repeats it."""
+        """Score the model if that is due; a stop interrupts it, unless there are several workers."""
         if (is_due or self._selection.is_due()) and not self._stop_requested.is_set():
             with closing(self._selection.validate(self._train_step.learning_rate())) as validation:
                 for event in validation:
                     yield event
-                    if isinstance(event, events.ValidationStep) and any(
-                        self._workers.gather(self._stop_wanted.is_set())
-                    ):
-                        self._stop_requested.set()
+                    if isinstance(event, events.ValidationStep) and self._stop_requested.is_set():
                         return
+            self._throughput.start(self._state.of_epoch.tokens)
 
     def _finish_epoch(self) -> Iterator[events.StageStarted]:
         """Start the next epoch if this one has ended and its validation is done."""
@@ -292,6 +281,7 @@ class Trainer:
             latest = self._run.weights_folder / "latest.safetensors"
             write_weights(latest, self._state.weights(), self._config, int(self._state.global_step))
         self._saved_at, self._saved_position = time.monotonic(), position
+        self._throughput.start(self._state.of_epoch.tokens)
         epoch, step = int(self._state.epoch), int(self._state.step_in_epoch)
         yield events.CheckpointSaved(epoch=epoch, step_in_epoch=step, path=path)
 
@@ -305,7 +295,7 @@ class Throughput:
         self.start(0.0)
 
     def start(self, tokens: float) -> None:
-        """Start or resume an epoch; ``tokens`` are already processed."""
+        """Measure from here: the start of an epoch, a validation or a save; ``tokens`` are processed."""
         self._started, self._tokens_before = time.perf_counter(), tokens
 
     def add_step(self) -> None:
@@ -314,15 +304,8 @@ class Throughput:
         if self._num_steps == 1:
             self._first_step_done = time.perf_counter()
 
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Exclude the time spent in the block from the speed."""
-        begun = time.perf_counter()
-        yield
-        self._started += time.perf_counter() - max(begun, self._started)  # an epoch may start in it
-
     def tokens_per_second(self, tokens: float) -> float:
-        """Mean tokens per second in this epoch; ``tokens`` processed so far."""
+        """Mean tokens per second since the start; ``tokens`` processed so far."""
         return (tokens - self._tokens_before) / (time.perf_counter() - self._started)
 
     def seconds_left(self, num_steps: int) -> float | None:

@@ -3,12 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import ClassVar
 
 import keras
-import tensorflow as tf
 
 from ptenmt.config import Config, DecodingConfig
 from ptenmt.data.batches import (
@@ -31,25 +29,22 @@ from ptenmt.model.transformer import Transformer
 from ptenmt.runs.directory import SplitRecord
 from ptenmt.scores import Scorer
 from ptenmt.tokenizers import UNK, TokenizerPair, load_tokenizers, suppressed_ids
-from ptenmt.training.distributed import Workers
 from ptenmt.training.events import CorpusReady, Sample, Scores, ValidationStep
 from ptenmt.training.task import HeldOutLoss, Task
-from ptenmt.translation import Translator
+from ptenmt.translation import Translation, Translator
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 
 NUM_SHOWN_PAIRS = 3
 NUM_SAMPLES = 2
-PAIRS_PER_ROUND = 512
-"""Sentences per worker between two gathers."""
-_Texts = tuple[str, str]
-"""A translation, and the same with the spacing of the training corpus; workers send them to each other."""
+PAIRS_PER_STEP = 512
+"""Pairs that are translated between two reports of a validation's progress."""
 
 
 class TranslationValidator:
     """Scores a live model on the validation pairs: loss, accuracy, BLEU and chrF of greedy translations.
 
     CTranslate2 translates in int8, as users do; the Keras engine where it cannot express the model.
-    ``encoded`` are the ids of ``pairs``. The workers share the work; by default this process does it all.
+    ``encoded`` are the ids of ``pairs``.
     """
 
     def __init__(
@@ -59,13 +54,11 @@ class TranslationValidator:
         tokenizers: TokenizerPair,
         pairs: Sequence[SentencePair],
         encoded: EncodedPairs,
-        workers: Workers | None = None,
     ) -> None:
-        self._workers = workers or Workers(tf.distribute.get_strategy())
         self._sentences = config.batch.sentences
         self._pairs = pairs
         self._encoded = encoded
-        self._held_out = HeldOutLoss(model, self._workers)
+        self._held_out = HeldOutLoss(model)
         self._model = model
         self._tokenizers = tokenizers
         greedy = DecodingConfig(max_length=config.decoding.max_length, beam_size=1, safeguards=False)
@@ -86,17 +79,21 @@ class TranslationValidator:
         held_out, done = self._held_out, 0
         for done in held_out.add(batches):
             yield ValidationStep(done=done, total=total)
-        translator = self._translator()
-        translations: list[_Texts] = []
-        for translated in self._translated(translator):
+        translations: list[Translation] = []
+        buffers = self._translator().translate_buffers(
+            [source for source, _ in self._pairs],
+            buffer_size=PAIRS_PER_STEP,
+            is_prepared=True,
+            with_scores=False,
+        )
+        for translated in buffers:
             translations += translated
             yield ValidationStep(done=done + len(translations), total=total)
         scorer = Scorer("detokenized", [self._references], ("BLEU", "chrF"))
-        scores = scorer.values([text for text, _ in translations])
-        shown = zip(self._pairs, translations[:NUM_SAMPLES], strict=False)
+        scores = scorer.values([translation.text for translation in translations])
         samples = [
-            Sample(source=source, reference=reference, translation=raw)
-            for (source, reference), (_, raw) in shown
+            Sample(source=source, reference=reference, translation=translation.raw)
+            for (source, reference), translation in zip(self._pairs, translations[:NUM_SAMPLES], strict=False)
         ]
         loss, accuracy = held_out.sums.mean_loss, held_out.sums.accuracy
         yield Scores(loss=loss, accuracy=accuracy, bleu=scores["BLEU"], chrf=scores["chrF"], samples=samples)
@@ -117,19 +114,6 @@ class TranslationValidator:
             threads=self._config.machine.threads,
         )
         return Translator(engine, self._tokenizers, self._config)
-
-    def _translated(self, translator: Translator) -> Iterator[list[_Texts]]:
-        """Yield the translations of some pairs at a time, in order; every worker joins each gather."""
-        sources, count = [source for source, _ in self._pairs], self._workers.count
-        for first in range(0, len(sources), PAIRS_PER_ROUND * count):
-            of_round = sources[first : first + PAIRS_PER_ROUND * count]
-            own = chain(
-                *translator.translate_buffers(
-                    of_round[self._workers.index :: count], is_prepared=True, with_scores=False
-                )
-            )
-            of_workers = self._workers.gather([(translated.text, translated.raw) for translated in own])
-            yield [of_workers[row % count][row // count] for row in range(len(of_round))]
 
 
 class TranslationTask(Task):
@@ -172,11 +156,6 @@ class TranslationTask(Task):
         }
         return {"train": SplitRecord(size=len(train), fingerprint=mixed)} | splits
 
-    @property
-    def removed(self) -> dict[str, int]:
-        """Number of training pairs that each filter removed."""
-        return self._corpus.removed
-
     def encode(self) -> tuple[TrainingPairs, CorpusReady]:
         """The training pairs as ids, and the event that describes the corpus."""
         train, config = self._corpus.train, self._config
@@ -188,7 +167,7 @@ class TranslationTask(Task):
         ready = CorpusReady(
             train=len(train),
             validation=len(self._corpus.validation),
-            removed=self.removed,
+            removed=self._corpus.removed,
             num_truncated=num_truncated * len(train) // len(texts) + self._encoded_validation[1],
             vocabulary_sizes=self.tokenizers.vocabulary_sizes,
             samples=[train[row] for row in range(min(NUM_SHOWN_PAIRS, len(train)))],
@@ -200,10 +179,10 @@ class TranslationTask(Task):
         policy = keras.DTypePolicy(self._config.machine.precision)
         return Transformer(self._config.model, *self.tokenizers.vocabulary_sizes, dtype=policy)
 
-    def validator(self, model: Transformer, workers: Workers | None = None) -> TranslationValidator:
+    def validator(self, model: Transformer) -> TranslationValidator:
         """Scores a live model on the validation pairs."""
         pairs, (encoded, _) = self._corpus.validation, self._encoded_validation
-        return TranslationValidator(self._config, model, self.tokenizers, pairs, encoded, workers)
+        return TranslationValidator(self._config, model, self.tokenizers, pairs, encoded)
 
     @cached_property
     def _encoded_validation(self) -> tuple[EncodedPairs, int]:

@@ -10,6 +10,7 @@ from ptenmt.config import DecodingConfig
 from ptenmt.data.store import RaggedIds
 from ptenmt.errors import ConfigError
 from ptenmt.model.ctranslate2_model import default_alignment_layer
+from ptenmt.model.numpy_transformer import NumpyTransformer
 from ptenmt.model.transformer import DecoderState, Transformer
 from ptenmt.translation.engine import (
     Hypothesis,
@@ -46,7 +47,6 @@ class KerasEngine:
         self._start = tf.function(model.start, input_signature=[ids])
         self._step = tf.function(self._rank_next, input_signature=[rows, state, tf.TensorSpec([], tf.int32)])
         self._gather = tf.function(_gather, input_signature=[state, rows])
-        self._attention = tf.function(model.attention, input_signature=[ids, ids])
 
     def submit(self, request: SearchRequest) -> PendingHypotheses:
         """Return a function that translates a batch."""
@@ -63,13 +63,15 @@ class KerasEngine:
     def attention(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
     ) -> list[np.ndarray]:
-        """The attention with which the decoder is fed targets; see ``Engine``."""
+        """The attention with which the decoder is fed targets; see ``Engine``. NumPy computes it."""
+        weights = {weight.path: weight.numpy() for weight in self.model.trainable_variables}
+        model = NumpyTransformer(self.model.config, weights)
         matrices: list[np.ndarray] = []
         for first in range(0, len(sources), self.batch_sentences):
             rows = slice(first, first + self.batch_sentences)
             source, fed = RaggedIds(sources[rows]), RaggedIds(ids[:-1] for ids in targets[rows])
-            weights = self._attention(*(tf.constant(ids.padded(), tf.int64) for ids in (source, fed)))
-            cross = weights[f"decoder_layer{self.alignment_layer}_block2"].numpy()  # [B, H, T, S]
+            attention = model.attention(source.padded(), fed.padded())
+            cross = attention[f"decoder_layer{self.alignment_layer}_block2"]  # [B, H, T, S]
             matrices += [
                 matrix[:length, :width]
                 for matrix, length, width in zip(cross.mean(axis=1), fed.lengths, source.lengths, strict=True)

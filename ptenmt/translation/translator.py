@@ -69,7 +69,7 @@ class Translator:
         """Load a trained run.
 
         Args:
-            run: A path, a name in ``checkpoints/``, or None for the run trained or averaged last.
+            run: A path, a name in ``checkpoints/``, or None for the newest run.
             on_warning: Called with a message for each damaged file of weights.
             checkpoint: ``best``: the weights with the best validation score; ``latest``: the newest.
             engine: ``ctranslate2``, the fast one; ``keras``, the reference; or ``auto``: the fast one, unless

@@ -9,7 +9,7 @@ import pytest
 def test_nothing_is_averaged_before_anything_is_saved(ptenmt, copied_run: Path) -> None:
     shutil.rmtree(copied_run / "checkpoints/tiny/state")
     error = ptenmt("average", "--run", "tiny", code=1).stderr
-    assert error.startswith("error: checkpoints/tiny has no checkpoints yet\n  train it first: ")
+    assert error.startswith("error: checkpoints/tiny has no checkpoints\n  average a run that ")
 
 
 @pytest.mark.usefixtures("copied_run")

@@ -124,7 +124,7 @@ def test_bad_input(ptenmt: Command):
     assert "there is no word in '?'" in ptenmt("complete", "?", "--run", "pooled", code=1).stderr
     error = ptenmt("translate", "the cat", "--run", "pooled", code=1).stderr
     assert "pooled is a next-word run; this command needs a translation run" in error
-    assert "ptenmt complete --run" in error
+    assert "choose another; ptenmt complete is for this one" in error
     for command in (["evaluate"], ["export"], ["inspect", "tokens", "a", "--target", "b"]):
         assert "is a next-word run" in ptenmt(*command, "--run", "pooled", code=1).stderr
 
@@ -155,7 +155,11 @@ def test_a_look_inside(ptenmt: Command, tmp_path: Path):
 def test_a_translator_completes_nothing(ptenmt: Command):
     error = ptenmt("complete", "o gato", "--run", "tiny", code=1).stderr
     assert "tiny is a translation run; this command needs a next-word run" in error
-    assert "use: ptenmt translate --run" in error
+    assert "ptenmt translate is for this one" in error
+    begun = ["train", "--config", "next-word.yaml", "--run", "new", "--init-from", "tiny"]
+    error = ptenmt(*begun, code=1).stderr
+    assert "tiny is a translation run; this command needs a next-word run" in error
+    assert "--set task" not in error
 
 
 @pytest.mark.usefixtures("_there", "_uncompiled")

@@ -44,10 +44,13 @@ def test_by_name_it_is_not_announced_and_a_run_here_goes_first(ptenmt) -> None:
 
 
 def test_no_other_command_needs_a_run_of_its_own(ptenmt, empty: Path) -> None:
+    assert (
+        "no next-word run in" in ptenmt("complete", "onde", code=1).stderr
+    )  # the starter predicts no next words
     assert "comboios" in ptenmt("inspect", "alignment", QUESTION, "--run", "starter").stdout
     assert "export/ctranslate2," in run_alone("export").stderr
     assert (empty / "export" / "ctranslate2" / "model.bin").is_file()
-    assert "comes without checkpoints" in ptenmt("average", "--run", "starter", code=1).stderr
+    assert "has no checkpoints" in ptenmt("average", "--run", "starter", code=1).stderr
     assert (
         "Licence of the model: CC-BY-SA-4.0;" in (empty / "export" / "ctranslate2" / "README.md").read_text()
     )

@@ -36,7 +36,6 @@ STARTED = events.TrainingStarted(
     total_steps=16_200,
     **{"epoch": 0, "step_in_epoch": 0, "is_over": False, "resumed_from": None},
 )
-TRAINED = events.EpochDone(epoch=1, loss=6.5432, accuracy=0.1234, learning_rate=2.8e-4)
 SAMPLES = [
     events.Sample(source="olá .", reference="hi .", translation="hello ."),
     events.Sample(source="a", reference="b", translation=""),
@@ -60,7 +59,6 @@ def training() -> Iterator[events.Event]:
     yield READY
     yield STARTED
     yield from (step(number) for number in range(10, 811, 10))
-    yield TRAINED
     yield from (events.ValidationStep(done=done, total=1_212) for done in (1, 19, 600, 1_212))
     yield VALIDATED
     yield events.CheckpointSaved(epoch=1, step_in_epoch=0, path=Path("checkpoints/base/ckpt-1"))

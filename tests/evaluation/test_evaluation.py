@@ -9,7 +9,6 @@ from scored_files import sacrebleu_command, write
 
 from ptenmt.config import DecodingConfig
 from ptenmt.data.corpus import load_split
-from ptenmt.errors import CheckpointError, ConfigError, RunError
 from ptenmt.evaluation import (
     Evaluation,
     EvaluationFiles,
@@ -92,8 +91,6 @@ def test_the_engine_and_the_beams_are_a_choice(copied: TrainedRun, evaluation: E
     assert (search.engine, search.compute_type, search.beam_size) == ("keras", "float32", 1)
     assert (reference.loss, reference.accuracy) == (evaluation.loss, evaluation.accuracy)
     assert reference.scores[0].value == pytest.approx(evaluation.scores[0].value, abs=5)
-    with pytest.raises(ConfigError, match="decoding.beam_size=0 must be 1 or more"):
-        evaluate(copied.path, load=LoadOptions(overrides=["decoding.beam_size=0"]))
 
 
 def test_a_concurrent_training_changes_nothing(run: Run, evaluation: Evaluation):
@@ -147,17 +144,6 @@ def test_cut_translations_and_split_sources_are_counted(
     monkeypatch.setattr(evaluation_module, "load_split", lambda *_: pairs)
     evaluation = evaluate(run)
     assert (evaluation.search.num_truncated, evaluation.search.num_split) == (2, 1)
-
-
-def test_a_run_without_checkpoint_is_an_error_with_a_hint(copied: TrainedRun, tmp_path):
-    with pytest.raises(RunError, match="no run in"):
-        evaluate(tmp_path / "nowhere")
-    untrained = Run(tmp_path / "untrained")
-    untrained.write(copied.config, {})
-    (untrained.path / "tokenizer").symlink_to(copied.path / "tokenizer")
-    with pytest.raises(CheckpointError, match="no weights in") as failure:
-        evaluate(untrained)
-    assert "ptenmt train" in failure.value.hint
 
 
 def test_pairs_that_were_not_held_out_are_reported(copied: TrainedRun, run: Run, tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def test_a_run_of_our_own_translates_as_before_with_safeguards(form: Any, tmp_pa
     found, expected = (Translator.load(each, threads=1).translate(texts, short) for each in (again, run))
     assert [each.text for each in found] == [each.text for each in expected]
     assert again.exported_facts() == run.exported_facts()
-    assert again.record().licence == "Apache-2.0"  # the demo corpus'
+    assert again.licence == "Apache-2.0"  # the demo corpus'
     assert again.config().data.augment.placeholders > 0
 
 

@@ -48,9 +48,9 @@ def test_it_learns_and_resumes_with_the_same_steps(tmp_path: Path):
         np.testing.assert_array_equal(found[name], array, err_msg=name)
         assert np.isfinite(array).all()
     assert any((array != before[name]).any() for name, array in expected.items())
-    record = Run(halves).record()
-    assert record.imported_from == imported.record().imported_from
-    assert record.initialized_from
+    facts = Run(halves).facts()
+    assert facts["imported_from"] == imported.facts()["imported_from"]
+    assert facts["initialized_from"]
 
 
 @pytest.mark.usefixtures("_uncompiled")

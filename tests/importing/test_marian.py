@@ -148,14 +148,13 @@ def test_a_model_of_hugging_faces_gives_the_same_logits_and_translations(tmp_pat
 
 def test_where_it_comes_from_is_recorded(tmp_path: Path):
     run = import_model(MODEL, tmp_path / "run")
-    origin = run.record().imported_from
-    assert origin is not None
+    origin = run.facts()["imported_from"]
     assert (origin["path"], origin["licence"]) == (str(MODEL), "cc-by-4.0")
     assert len(origin["files"]["huggingface/model.safetensors"]) == 64
     assert run.config().data.languages == ("pt", "en")
     again = import_model(MODEL, tmp_path / "again", source_language="gl", licence="my own")
     assert again.config().data.languages == ("gl", "en")
-    assert again.record().imported_from["licence"] == "my own"  # type: ignore[index]
+    assert again.facts()["imported_from"]["licence"] == "my own"
     with pytest.raises(RunError, match="exists already"):
         import_model(MODEL, tmp_path / "run")
 
@@ -199,7 +198,7 @@ def test_the_forms_of_a_model_are_one_run(tmp_path: Path):
                 array[START] = expected.weights[name][START]
             np.testing.assert_array_equal(array, expected.weights[name], err_msg=name)
     assert run.config().decoding.beam_size == 6
-    assert run.record().imported_from["licence"] == "Creative Commons Attribution 4.0"  # type: ignore[index]
+    assert run.licence == "Creative Commons Attribution 4.0"
     Comparison.of(run).check_logits(
         found.numpy_model.logits(Comparison.of(run).padded, Comparison.of(run).fed), has_padding=False
     )

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from random_models import attention_of
 
 from ptenmt.errors import ConfigError
 from ptenmt.inspection.alignment import (
@@ -57,7 +58,7 @@ def test_they_are_the_weights_of_the_keras_model(
     assert mine.alignment_layer == inspector.alignment_layer
     sides = translator.tokenizers.source, translator.tokenizers.target
     source, target = (side.encode([text])[0] for side, text in zip(sides, (TEXT, written), strict=True))
-    theirs = translator.engine.model.attention(np.array([[2, *source, 3]]), np.array([[2, *target]]))
+    theirs = attention_of(translator.engine.model, np.array([[2, *source, 3]]), np.array([[2, *target]]))
     assert mine.weights.keys() == theirs.keys()
     for name, weights in mine.weights.items():
         np.testing.assert_allclose(weights, theirs[name][0], atol=1e-4)

@@ -58,20 +58,6 @@ def test_another_ending_is_refused(tmp_path: Path, name: str) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_stood_there_survives_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "figure.png"
-    file.write_text("precious")
-
-    def full(_descriptor: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OutputError, match=r"cannot write .*figure\.png: No space left on device"):
-        save_figure(draw([heat_map()]), file)
-    assert file.read_text() == "precious"
-    assert list(tmp_path.iterdir()) == [file]
-
-
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_a_dollar_is_a_dollar(tmp_path: Path, ending: str) -> None:
     figure = draw([heat_map(row_labels=["$\\frac{$", "$5$"])])

@@ -184,23 +184,6 @@ def test_inputs_of_another_shape_are_errors(call: Callable[[], Any], message: st
         call()
 
 
-@pytest.mark.parametrize(
-    ("layer", "right", "wrong", "name"),
-    [
-        (MultiHeadAttention(8, 2), [X], [X, NARROW], "key"),
-        (MultiHeadAttention(8, 2), [X], [X, X, NARROW], "value"),
-        (MultiHeadAttention(8, 2), [X], [NARROW, X], "query"),
-        (DecoderBlock(SMALL), [X, NARROW], [X, X], "key"),
-    ],
-)
-def test_inputs_of_another_width_than_before_are_errors(
-    layer: keras.Layer, right: list[np.ndarray], wrong: list[np.ndarray], name: str
-):
-    layer(*right)
-    with pytest.raises(ValueError, match=f"layer '{name}' is incompatible with the layer: expected axis -1"):
-        layer(*wrong)
-
-
 @pytest.mark.parametrize("mask", [np.array([0, 0, -1e9, -1e9]), np.array([0, 0, 1, 1]), [1.0, 1.0, 0.0, 0.0]])
 def test_a_mask_that_is_not_boolean_is_an_error(mask: Any):
     with pytest.raises(ValueError, match="must be boolean, True = may attend, not (float|int)"):

@@ -6,9 +6,11 @@ from typing import Any
 import keras
 import numpy as np
 import pytest
+from random_models import weights_of
 
 from ptenmt.config import ModelConfig
 from ptenmt.model.next_word import NextWordModel
+from ptenmt.model.numpy_transformer import NumpyNextWord
 
 CONFIG = ModelConfig(num_layers=2, d_model=16, num_heads=4, d_ff=24, max_positions=12)
 WORDS = np.array([[5, 6, 7, 8, 9, 4], [9, 4, 4, 6, 5, 8]])
@@ -70,9 +72,10 @@ def test_a_causal_model_predicts_after_every_word_from_those_up_to_it():
 
 @pytest.mark.parametrize("prediction", ["pooled", "causal"])
 def test_attention_is_returned_by_layer(prediction: Any):
-    weights = build(prediction=prediction).attention(WORDS)
+    model = build(prediction=prediction)
+    weights = NumpyNextWord(model.config, weights_of(model)).attention(WORDS)
     assert [*weights] == ["encoder_layer1", "encoder_layer2"]
-    for each in map(np.array, weights.values()):
+    for each in weights.values():
         assert each.shape == (2, 4, 6, 6)
         np.testing.assert_allclose(each.sum(axis=-1), 1, atol=1e-5)
         assert (each[..., 0, 1:] == 0).all() == (prediction == "causal")

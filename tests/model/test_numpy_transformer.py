@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from random_models import SMALL, random_model, random_sources, weights_of
+from random_models import SMALL, attention_of, random_model, random_sources, weights_of
 
 from ptenmt.data.store import RaggedIds
 from ptenmt.model.loss import token_sums
@@ -40,7 +40,7 @@ def test_it_computes_what_keras_computes(options: dict[str, Any]):
     assert logits.dtype == np.float32
     # In float32 with AVX-512, Keras is up to 5.2e-5 and NumPy 2.4e-5 from the result in float64.
     np.testing.assert_allclose(logits, model((WHOLE, FED)), atol=1e-4)
-    theirs = {name: np.array(values) for name, values in model.attention(WHOLE, FED).items()}
+    theirs = attention_of(model, WHOLE, FED)
     found = mine.attention(WHOLE, FED)
     assert found.keys() == theirs.keys()
     for name, weights in found.items():

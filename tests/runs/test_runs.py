@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from ptenmt.atomic_files import write_text, written_whole
-from ptenmt.config import Config, ModelConfig
+from ptenmt.config import Config, ModelConfig, TokenizerConfig, ValidationConfig
 from ptenmt.errors import OutputError, RunError
 from ptenmt.runs import Run, find_run, list_runs, run_path, set_aside
-from ptenmt.runs.directory import RunRecord, SplitRecord
+from ptenmt.runs.directory import SplitRecord
 
 
 @pytest.fixture(autouse=True)
@@ -24,9 +24,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def new_run(name: str, trained: str = "", version: int = 1) -> Run:
+def new_run(name: str, trained: str = "", version: int = 1, config: Config | None = None) -> Run:
+    """A run with an empty file of weights."""
     run = Run(Path("checkpoints") / name)
-    run.write(Config(), {"parameters": 3})
+    run.write(config or Config(), {"parameters": 3})
+    run.weights_folder.mkdir()
+    (run.weights_folder / "best.safetensors").touch()
     facts = run.facts() | {"format_version": version}
     write_text(run.path / "run.json", json.dumps(facts | ({"trained": trained} if trained else {})))
     return run
@@ -100,24 +103,20 @@ def test_the_latest_run_is_the_one_trained_last() -> None:
 
 def test_a_run_without_its_config_is_not_taken_before_one_that_has_it() -> None:
     old, new = new_run("a", trained="2026-01-03T00:00:00"), new_run("b", trained="2026-01-05T00:00:00")
-    for run in (old, new):
-        run.weights_folder.mkdir()
-        (run.weights_folder / "best.safetensors").touch()
     (new.path / "config.yaml").unlink()
-    assert find_run() == find_run(task="next-word") == old
+    assert find_run() == old
     (old.path / "config.yaml").write_text("model: 1")
     with pytest.raises(RunError, match=r"that can be read: .*config\.yaml is missing"):
         find_run()
 
 
-def test_the_default_is_the_latest_run_of_the_task() -> None:
-    first = new_run("a", trained="2026-01-03T00:00:00")
-    text = "task: next-word\ntokenizer: {kind: words}\nvalidation: {metric: loss}\n"
-    (new_run("b", trained="2026-01-04T00:00:00").path / "config.yaml").write_text(text)
+def test_the_default_is_the_newest_run_of_the_task_that_has_weights() -> None:
+    new_run("a", trained="2026-01-03T00:00:00")
+    words, by_loss = TokenizerConfig(kind="words"), ValidationConfig(metric="loss")
+    next_word = Config(task="next-word", tokenizer=words, validation=by_loss)
+    new_run("b", trained="2026-01-04T00:00:00", config=next_word)
+    (new_run("c", trained="2026-01-05T00:00:00").weights_folder / "best.safetensors").unlink()
     assert find_run().name == find_run(task="next-word").name == "b"
-    assert find_run(task="translation").name == "starter", "the other has no weights yet"
-    first.weights_folder.mkdir()
-    (first.weights_folder / "best.safetensors").touch()
     assert find_run(task="translation").name == "a"
     assert find_run("b", "translation").name == "b", "a name is a name"
 
@@ -146,9 +145,9 @@ def test_a_new_runs_place(here: Path) -> None:
 
 def test_no_run_yet(here: Path) -> None:
     assert find_run().name == find_run(task="translation").name == "starter"
-    with pytest.raises(RunError, match=re.escape(f"no run in {here / 'checkpoints'}")) as caught:
+    with pytest.raises(RunError, match=re.escape(f"no next-word run in {here / 'checkpoints'}")) as caught:
         find_run(task="next-word")
-    assert "ptenmt train --config demo.yaml" in caught.value.hint
+    assert "ptenmt train --config next-word.yaml" in caught.value.hint
 
     new_run("one")
     with pytest.raises(RunError, match="no run in checkpoints/two") as caught:
@@ -234,32 +233,13 @@ def test_a_device_is_not_replaced_by_a_file() -> None:
     assert after.st_ino == before.st_ino
 
 
-# ``run.json`` as a typed record
-
-
-def test_what_a_run_does_not_have_is_empty() -> None:
-    record = RunRecord.from_facts({"format_version": 1})
-    assert (record.parameters, record.trained, record.data, record.corpora) == (0, "", {}, [])
-    assert record.steps_per_epoch is record.averaged_from is record.alignment_layer is None
-
-
-def test_entries_have_their_types() -> None:
-    record = RunRecord.from_facts(
-        {
-            "data": {"train": {"pairs": 7, "fingerprint": "a"}, "validation": {"windows": 3}},
-            "averaged_from": {"run": "base", "checkpoints": ["step-1", "step-2"]},
-            "steps_per_epoch": {"1": 8, "3": 3},
-        }
-    )
-    assert record.data["train"] == SplitRecord(size=7, fingerprint="a")
-    assert record.data["validation"] == SplitRecord(size=3, fingerprint="")
-    assert record.averaged_from == {"run": "base", "checkpoints": ["step-1", "step-2"]}
-    assert record.steps_per_epoch is not None
-    assert record.steps_per_epoch.before(3) == 19
-
-
-def test_entries_of_other_types_are_damage(tmp_path: Path) -> None:
-    (tmp_path / "run.json").write_text(json.dumps({"format_version": 1, "parameters": "many"}))
-    with pytest.raises(RunError, match="is damaged: invalid literal") as failure:
-        Run(tmp_path).record()
-    assert "copy" in failure.value.hint
+def test_the_data_and_steps_of_a_run() -> None:
+    run = Run(Path("one"))
+    run.write(Config(), {})
+    assert (run.splits(), run.data_fingerprint("train")) == ({}, None)
+    data = {"train": {"pairs": 7, "fingerprint": "a"}, "validation": {"windows": 3}}
+    run.write(Config(), {"data": data, "steps_per_epoch": {"1": 8, "3": 3}})
+    assert run.splits()["train"] == SplitRecord(size=7, fingerprint="a")
+    assert run.splits()["validation"] == SplitRecord(size=3, fingerprint="")
+    assert (run.data_fingerprint("train"), run.data_fingerprint("validation")) == ("a", None)
+    assert run.steps_per_epoch().before(3) == 19

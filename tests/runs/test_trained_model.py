@@ -10,7 +10,7 @@ from copy_task import TrainedRun, change_latest_weights
 from ptenmt.errors import CheckpointError, TokenizerError
 from ptenmt.runs import Run
 from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
-from ptenmt.runs.weights import read_info, read_weights, write_weights
+from ptenmt.runs.weights import read_info
 from ptenmt.tokenizers import TokenizerPair, load_tokenizers
 from ptenmt.tokenizers.words import WordTokenizer
 
@@ -88,18 +88,5 @@ def other_tokenizers(run: Run, words: int) -> None:
 def test_tokenizers_of_another_run_are_refused(run: Run, words: int) -> None:
     assert read_info(run.weights_folder / "best.safetensors").tokenizer
     other_tokenizers(run, words)
-    with pytest.raises(TokenizerError, match="is the tokenizer of another model"):
-        TrainedModel.load(run)
-
-
-def test_of_weights_without_a_fingerprint_the_sizes_are_compared(run: Run) -> None:
-    kept = run.tokenizer_folder.rename(run.path / "kept")
-    for file in run.weights_folder.iterdir():
-        info, arrays = read_weights(file)
-        write_weights(file, arrays, run.config(), info.step, info.score, info.loss)
-        assert read_info(file).tokenizer == ""
-    kept.rename(run.tokenizer_folder)
-    assert TrainedModel.load(run, on_warning=pytest.fail).weights
-    other_tokenizers(run, 3)
     with pytest.raises(TokenizerError, match="is the tokenizer of another model"):
         TrainedModel.load(run)

@@ -60,12 +60,6 @@ def test_vocabulary_is_as_large_as_asked_for_where_the_corpus_suffices(pairs: Pa
     assert train(texts, 60, "bpe").vocabulary_size == 60
 
 
-def test_algorithms_differ(pairs: Pairs) -> None:
-    texts = [source for source, _ in pairs]
-    unigram, bpe = train(texts), train(texts, algorithm="bpe")
-    assert unigram.pieces(range(4, 60)) != bpe.pieces(range(4, 60))
-
-
 def test_a_long_sentence_is_not_skipped() -> None:
     long = "abracadabra " * 1_000
     assert train([long]).encode(["abracadabra"]) != [[UNK]]

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,11 @@ def begin(config: Config, run: Path, **options: Any) -> list[Event]:
 
 def of(kind: type, events: list[Event]) -> list[Any]:
     return [event for event in events if isinstance(event, kind)]
+
+
+def ends_of_epochs(events: Iterable[Event]) -> list[StepDone]:
+    """The last step of each epoch."""
+    return list({event.epoch: event for event in events if isinstance(event, StepDone)}.values())
 
 
 def stopped_after(config: Config, run: Path, epoch: int, step: int) -> list[Event]:

@@ -46,7 +46,7 @@ def test_the_last_ones(run: Run, monkeypatch: pytest.MonkeyPatch):
     assert (new.config(), facts["data"]) == (run.config(), run.facts()["data"])
     shutil.rmtree(run.path)
     assert evaluate(new.path, "validation").scores[0].value > 80
-    with pytest.raises(RunError, match="is an average itself"):
+    with pytest.raises(RunError, match="has no checkpoints"):
         average(new.path)
     with pytest.raises(RunError, match="is an average of checkpoints") as failure:
         train(new.config(), new.path)

@@ -45,7 +45,7 @@ class Step:
     def __init__(self, _config: Config, state: Any, *_others: Any) -> None:
         self._state = state
 
-    def __call__(self, _parts: Any, _wants_stop: bool) -> None:
+    def __call__(self, _parts: Any) -> None:
         self._state.global_step.assign_add(1)
         self._state.step_in_epoch.assign_add(1)
         self._state.count_update(TokenSums(1.0, 1.0, 1.0), 0.0)
@@ -120,9 +120,9 @@ def test_saving_by_minutes(tell: Tell, monkeypatch: pytest.MonkeyPatch):
     clock = SimpleNamespace(now=0.0)
 
     class Slow(Step):
-        def __call__(self, parts: Any, wants_stop: bool) -> None:
+        def __call__(self, parts: Any) -> None:
             clock.now += 25
-            super().__call__(parts, wants_stop)
+            super().__call__(parts)
 
     monkeypatch.setattr("ptenmt.training.trainer.TrainStep", Slow)
     times = SimpleNamespace(monotonic=lambda: clock.now, perf_counter=lambda: clock.now)

@@ -106,9 +106,10 @@ def test_a_checkpoint_of_an_earlier_version_is_restored(tmp_path: Path):
     model = Transformer(small, 5, 5)
     state = TrainingState(model, Adam(model.trainable_variables, OptimizerConfig(ema=0.9)))
     Checkpoints(state.trackable(), Run(tmp_path / "run"), keep=5).restore(pytest.fail)
-    assert sorted(float(getattr(state, name)) for name in COUNTERS) == [*range(1, 16)]
+    loss_scale = {9, 11, 14, 15}  # its variables, which went
+    assert sorted(float(getattr(state, name)) for name in COUNTERS) == sorted({*range(1, 16)} - loss_scale)
     assert (int(state.epoch), int(state.global_step), float(state.best_score)) == (1, 3, 5)
-    assert (int(state.nonfinite_in_row), float(state.loss_scale)) == (11, 14)
+    assert (int(state.skipped_in_row), float(state.gradient_norm)) == (10, 13)
     assert {float(weight.numpy().flat[0]) for weight in model.trainable_variables} == {0.25}
     assert {float(average.numpy().flat[0]) for average in state.optimizer.averages.values()} == {0.5}
     assert state.of_epoch.means() == state.since_curve_point.means() == (1.0, 1.0)

@@ -28,11 +28,11 @@ def test_sizes_and_times_are_found_and_nothing_is_written(
     assert list(tmp_path.iterdir()) == []
     assert (found.unit, found.examples) == ("pairs", {"train": 450, "validation": 20, "test": 30})
     assert found.parameters == copied.events[1].parameters
-    assert found.total_steps == 24 * found.steps_per_epoch.of(0)
+    assert found.steps_left == 24 * found.steps_per_epoch.of(0)
     # 64 tokens each; 16 × 4 × (4 + 256) is a little more than 9 × 7 × (7 + 256), see BatchPlan
     assert found.largest_batch == (16, 4)
     assert found.seconds_per_step > 0
-    assert found.seconds == pytest.approx(found.total_steps * found.seconds_per_step)
+    assert found.seconds == pytest.approx(found.steps_left * found.seconds_per_step)
     assert 2**28 < found.peak_memory < 2**36
     assert isinstance(events[0], CorpusReady)
     assert StepDone in {type(event) for event in events}
@@ -46,7 +46,6 @@ def test_a_run_that_is_there_is_left_alone(copied: TrainedRun, monkeypatch: pyte
     assert files(copied.path) == before
     assert [file.name for file in copied.path.parent.iterdir() if file.name.startswith(".")] == []
     assert (found.steps_per_epoch.fact, found.largest_batch) == (29, (16, 7))
-    assert found.resumed_from is not None
     assert (found.steps_left, found.seconds) == (0, 0)
 
 

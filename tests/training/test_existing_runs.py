@@ -95,13 +95,6 @@ def test_fresh_touches_nothing_before_all_else_is_well(copied: TrainedRun, copy:
     assert [folder.name for folder in copy.parent.glob("copy*")] == [copy.name]
 
 
-def test_fewer_epochs_than_are_done_leave_the_run_as_it_is(copied: TrainedRun, copy: Path):
-    facts = Run(copy).facts()
-    train(replace(copied.config, training=replace(copied.config.training, epochs=3)), copy)
-    assert Run(copy).facts() == facts
-    assert Run(copy).config() == copied.config
-
-
 def test_a_run_without_checkpoint_starts_over(copied: TrainedRun, copy: Path):
     """It was killed before its first checkpoint: other options are no obstacle."""
     for file in copy.glob("state/ckpt-*"):

@@ -1,5 +1,3 @@
-from typing import Any
-
 import keras
 import numpy as np
 import pytest
@@ -7,7 +5,6 @@ import tensorflow as tf
 
 from ptenmt.config import OptimizerConfig
 from ptenmt.training.optimizer import Adam, averaged
-from ptenmt.training.state import INITIAL_LOSS_SCALE, TrainingState
 
 START = {"kernel": np.array([[1.0, -2.0], [0.5, 4.0]]), "bias": np.array([3.0, -1.0])}
 RATES = [0.1, 0.05, 0.2]
@@ -34,15 +31,14 @@ class Weights:
         return [variable.numpy() for variable in self.trainable_variables]
 
 
-def trained(config: OptimizerConfig, scale: float | None = None) -> tuple[Weights, Adam]:
-    """Three updates by the optimizer, of gradients that are ``scale`` times too long."""
+def trained(config: OptimizerConfig) -> tuple[Weights, Adam]:
+    """Three updates by the optimizer."""
     weights = Weights()
     optimizer = Adam(weights.trainable_variables, config)
     for step, rate in enumerate(RATES):
         given = gradients(step)
-        scaled = [tf.constant(part * (scale or 1), tf.float32) for part in given]
-        factor: Any = 1.0 if scale is None else tf.constant(scale)
-        optimizer.apply(scaled, tf.constant(length(given), tf.float32), tf.constant(rate), factor)
+        parts = [tf.constant(part, tf.float32) for part in given]
+        optimizer.apply(parts, tf.constant(length(given), tf.float32), tf.constant(rate))
     return weights, optimizer
 
 
@@ -81,9 +77,8 @@ CONFIGS = {
 
 
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
-@pytest.mark.parametrize("scale", [None, 1024.0])
-def test_updates_are_those_of_the_papers(config: OptimizerConfig, scale: float | None):
-    weights, optimizer = trained(config, scale)
+def test_updates_are_those_of_the_papers(config: OptimizerConfig):
+    weights, optimizer = trained(config)
     values, averages = by_hand(config)
     for found, expected in zip(weights.values(), values, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-5)
@@ -101,16 +96,3 @@ def test_averages_take_the_weights_place_for_a_while():
             np.testing.assert_array_equal(found, expected)
     for found, expected in zip(weights.values(), before, strict=True):
         np.testing.assert_array_equal(found, expected)
-
-
-def test_the_scale_of_the_loss_falls_on_overflow_and_grows_after_good_steps():
-    weights, optimizer = trained(OptimizerConfig())
-    state = TrainingState(weights, optimizer)
-    scales = []
-    for is_finite in (False, True, True, True, False, True):
-        state.adapt_loss_scale(tf.constant(is_finite), growth_interval=2)
-        scales.append(float(state.loss_scale) / INITIAL_LOSS_SCALE)
-    assert scales == [0.5, 0.5, 1, 1, 0.5, 0.5]
-    for _ in range(40):
-        state.adapt_loss_scale(tf.constant(False), growth_interval=2)
-    assert float(state.loss_scale) == 1, "and no further"

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from copy_task import InstantValidator, uncompiled
+from recorded_events import ends_of_epochs
 
 from ptenmt.config import (
     BatchConfig,
@@ -21,7 +22,7 @@ from ptenmt.data.batches import Batch, BatchPlan
 from ptenmt.errors import TrainingError
 from ptenmt.runs.history import History
 from ptenmt.runs.weights import read_weights
-from ptenmt.training.events import CheckpointSaved, EpochDone, Event, StepDone, Warned
+from ptenmt.training.events import CheckpointSaved, Event, StepDone, Warned
 from ptenmt.training.trainer import Trainer
 
 Build = Callable[[Config, Path], Any]
@@ -38,7 +39,7 @@ def weights(model: Any) -> dict[str, np.ndarray]:
 
 
 def losses(events: Iterable[Event]) -> list[float]:
-    return [event.loss for event in events if isinstance(event, EpochDone)]
+    return [event.loss for event in ends_of_epochs(events)]
 
 
 class Halves:
@@ -82,30 +83,47 @@ def test_two_small_batches_make_the_update_of_a_large_one(
             np.testing.assert_allclose(found, expected[path], atol=1e-3, err_msg=path)
 
 
-def poison(monkeypatch: pytest.MonkeyPatch, is_bad: Callable[[Any], Any]) -> None:
-    """Let the loss of some updates be not a number; ``is_bad`` takes how many updates there were before."""
+Poison = Callable[..., Any]
+
+
+@pytest.fixture
+def poisoned(steady: Config, build_trainer: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Poison:
+    """Builds a trainer, with some options, for which the loss of some updates is not a number.
+
+    The function that it takes says which, from how many updates there were before.
+    """
     from ptenmt.training import step
 
     whole = step.TrainStep._replica_gradients
 
-    def spoilt(self: Any, *parts: Any) -> Any:
-        sums, gradients = whole(self, *parts)
-        factor = tf.where(is_bad(self._state.global_step), np.nan, 1.0)
-        return tf.concat([sums[:1] * factor, sums[1:]], 0), [part * factor for part in gradients]
+    def build(is_bad: Callable[[Any], Any], **sections: Any) -> Any:
+        def spoilt(self: Any, *parts: Any) -> Any:
+            sums, gradients = whole(self, *parts)
+            factor = tf.where(is_bad(self._state.global_step), np.nan, 1.0)
+            return tf.concat([sums[:1] * factor, sums[1:]], 0), [part * factor for part in gradients]
 
-    monkeypatch.setattr(step.TrainStep, "_replica_gradients", spoilt)
+        monkeypatch.setattr(step.TrainStep, "_replica_gradients", spoilt)
+        return build_trainer(replace(steady, **sections), tmp_path / "run")
+
+    return build
+
+
+def saved_steps(built: Any) -> Iterator[tuple[Event, list[int]]]:
+    """The events of a training, and the global steps of the checkpoints so far."""
+    saved: list[int] = []
+    for event in built.trainer.fit():
+        if isinstance(event, CheckpointSaved):
+            saved.append(int(built.trainer._state.global_step))
+        yield event, saved
 
 
 @pytest.mark.usefixtures("_every_step")  # compiled, as one trains
-def test_a_step_that_is_not_finite_is_skipped_and_reported(
-    steady: Config, build_trainer: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_step_that_is_not_finite_is_skipped_and_reported(poisoned: Poison):
     """With the first 3 of 18 updates skipped, Adam and its moving sums know of 15 only."""
-    poison(monkeypatch, lambda updates: updates < 3)
-    built = build_trainer(steady, tmp_path / "run")
+    built = poisoned(lambda updates: updates < 3)
     events = list(built.trainer.fit())
     state = built.trainer._state
-    assert (int(state.global_step), int(state.skipped), int(state.nonfinite_in_row)) == (18, 3, 0)
+    assert (int(state.global_step), int(state.skipped), int(state.skipped_in_row)) == (18, 3, 0)
     assert int(built.trainer._optimizer.variables["count"]) == 15
     assert [event.message for event in events if isinstance(event, Warned)] == [
         f"skipped a step (now at step {number}): the loss or its gradients are not finite"
@@ -117,13 +135,9 @@ def test_a_step_that_is_not_finite_is_skipped_and_reported(
 
 
 @pytest.mark.usefixtures("_every_step", "_uncompiled")
-def test_a_training_that_has_diverged_ends_and_leaves_its_last_finite_weights(
-    steady: Config, build_trainer: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_training_that_has_diverged_ends_and_leaves_its_last_finite_weights(poisoned: Poison):
     """A save is due after each step, and one checkpoint is kept: none may come of a step that was skipped."""
-    poison(monkeypatch, lambda updates: updates >= 7)
-    config = replace(steady, checkpoint=CheckpointConfig(every_steps=1, keep=1))
-    built = build_trainer(config, tmp_path / "run")
+    built = poisoned(lambda updates: updates >= 7, checkpoint=CheckpointConfig(every_steps=1, keep=1))
     events: list[Event] = []
     with pytest.raises(
         TrainingError, match=r"not finite at step 17 .*epoch 3.* 10 steps in a row"
@@ -141,16 +155,13 @@ def test_a_training_that_has_diverged_ends_and_leaves_its_last_finite_weights(
 
 
 @pytest.mark.usefixtures("_uncompiled")
-def test_a_save_that_falls_on_a_skipped_step_is_made_up_for(
-    steady: Config, build_trainer: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_save_that_falls_on_a_skipped_step_is_made_up_for(poisoned: Poison):
     """And all skipped steps are reported, though most likely only the first and last of an epoch report."""
-    poison(monkeypatch, lambda updates: (updates >= 3) & (updates < 5))  # steps 4 and 5 of 6 an epoch
-    config = replace(steady, checkpoint=CheckpointConfig(every_steps=4, every_epochs=9))
-    events = list(build_trainer(config, tmp_path / "run").trainer.fit())
-    saved = [event for event in events if isinstance(event, CheckpointSaved)]
-    assert [(event.epoch, event.step_in_epoch) for event in saved] == [(1, 0), (1, 2), (2, 0), (2, 4), (3, 0)]
-    warnings = [event.message for event in events if isinstance(event, Warned)]
+    checkpoint = CheckpointConfig(every_steps=4, every_epochs=9)
+    built = poisoned(lambda updates: (updates >= 3) & (updates < 5), checkpoint=checkpoint)  # of 6 an epoch
+    *events, (_, saved) = saved_steps(built)
+    assert saved == [6, 8, 12, 16, 18]
+    warnings = [event.message for event, _ in events if isinstance(event, Warned)]
     assert sum(int(message.split()[1].replace("a", "1")) for message in warnings) == 2
 
 
@@ -180,34 +191,21 @@ def test_xla_computes_the_same(steady: Config, build_trainer: Build, tmp_path: P
 
 
 @pytest.mark.usefixtures("_every_step", "_uncompiled")
-def test_a_stop_waits_for_a_step_that_is_finite(
-    steady: Config, build_trainer: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    poison(monkeypatch, lambda updates: (updates >= 7) & (updates < 10))
-    built = build_trainer(steady, tmp_path / "run")
-    saved = []
-    for event in built.trainer.fit():
+def test_a_stop_waits_for_a_step_that_is_finite(poisoned: Poison):
+    built = poisoned(lambda updates: (updates >= 7) & (updates < 10))
+    for event, saved in saved_steps(built):  # noqa: B007 — read after the loop
         if isinstance(event, StepDone) and int(built.trainer._state.global_step) == 8:
             built.trainer.stop()
-        if isinstance(event, CheckpointSaved):
-            saved.append(int(built.trainer._state.global_step))
     assert saved[-1] == 11, "the first step after three that were skipped"
 
 
 @pytest.mark.usefixtures("_every_step", "_uncompiled")
-def test_a_last_step_that_is_not_finite_is_not_saved(
-    steady: Config, build_trainer: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    poison(monkeypatch, lambda updates: updates >= 17)
-    config = replace(steady, checkpoint=CheckpointConfig(every_steps=12))
-    built = build_trainer(config, tmp_path / "run")
-    events = list(built.trainer.fit())
-    assert [event.epoch for event in events if isinstance(event, CheckpointSaved)]
-    (kept, *_) = built.run.checkpoints()
-    saved = tf.train.load_checkpoint(str(kept))
-    assert int(saved.get_tensor("global_step/.ATTRIBUTES/VARIABLE_VALUE")) == 12
-    assert isinstance(events[-1], Warned)
-    assert "the last checkpoint is kept" in events[-1].message
+def test_a_last_step_that_is_not_finite_is_not_saved(poisoned: Poison):
+    built = poisoned(lambda updates: updates >= 17, checkpoint=CheckpointConfig(every_steps=12))
+    *_, (last, saved) = saved_steps(built)
+    assert saved[-1] == 12
+    assert isinstance(last, Warned)
+    assert "the last checkpoint is kept" in last.message
 
 
 @pytest.mark.usefixtures("_every_step", "_uncompiled")

@@ -12,11 +12,11 @@ from ptenmt.runs import Run
 from ptenmt.runs.history import History
 from ptenmt.training.events import (
     CheckpointSaved,
-    EpochDone,
     Event,
     StepDone,
     Stopped,
     TrainingStarted,
+    Validated,
     ValidationStep,
 )
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("_report_steps")
 
 @pytest.fixture(scope="module")
 def _report_steps() -> Iterator[None]:
-    """Report each step, and run it as Python: test_exact_recipe.py does the same with compiled steps."""
+    """Report each step, and run it as Python: test_kills.py and test_stages.py have compiled steps."""
     with pytest.MonkeyPatch.context() as patch, uncompiled():
         patch.setattr("ptenmt.training.trainer.SECONDS_BETWEEN_REPORTS", 0)
         yield
@@ -116,8 +116,8 @@ def test_each_part_resumes_where_the_one_before_stopped(interrupted: Interrupted
 
 
 def test_a_validation_that_was_stopped_is_made_up_for(interrupted: Interrupted):
-    done = [[event.epoch for event in part if isinstance(event, EpochDone)] for part in interrupted.parts]
-    assert done == [[], [1, 2], [], [3]]
+    done = [[event.epoch for event in part if isinstance(event, Validated)] for part in interrupted.parts]
+    assert done == [[], [1], [2], [3]]
     assert not any(isinstance(event, StepDone) for event in interrupted.parts[2][:3])
 
 

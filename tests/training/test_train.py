@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from copy_task import TrainedRun
-from recorded_events import begin, of
+from recorded_events import begin, ends_of_epochs, of
 
 from ptenmt.config import Config
 from ptenmt.runs import Run
@@ -17,8 +17,6 @@ from ptenmt.runs.history import History
 from ptenmt.training.events import (
     CheckpointSaved,
     CorpusReady,
-    CurvePoint,
-    EpochDone,
     Event,
     StepDone,
     Stopped,
@@ -39,9 +37,9 @@ def test_the_model_learns_to_copy(copied: TrainedRun):
 
 
 def test_events_come_in_order(copied: TrainedRun):
-    events = (type(event).__name__ for event in copied.events if not isinstance(event, CurvePoint))
+    events = (type(event).__name__ for event in copied.events)
     names = [name for name, _ in groupby(events)]
-    epoch = ["StepDone", "EpochDone", "ValidationStep", "Validated"]
+    epoch = ["StepDone", "ValidationStep", "Validated"]
     expected = ["CorpusReady", "TrainingStarted"]
     for number in range(1, 25):
         expected += [*epoch, "CheckpointSaved"] if number in (10, 20, 24) else epoch
@@ -63,17 +61,13 @@ def test_events_tell_about_the_corpus_and_the_model(copied: TrainedRun):
     assert started.parameters == 1024 + 3 * 4224 + 2 * 4192 + 5 * 64 + 528
 
 
-def test_events_of_steps_and_epochs_agree(copied: TrainedRun):
-    steps, epochs = of(StepDone, copied.events), of(EpochDone, copied.events)
-    last_steps = {step.epoch: step for step in steps}
-    assert [epoch.epoch for epoch in epochs] == list(last_steps) == list(range(1, 25))
-    for epoch in epochs:
-        step = last_steps[epoch.epoch]
-        assert (step.step_in_epoch, step.loss, step.accuracy) == (29, epoch.loss, epoch.accuracy)
-        assert step.learning_rate == epoch.learning_rate
-        n = 29 * epoch.epoch
-        assert epoch.learning_rate == pytest.approx(32**-0.5 * min(n**-0.5, n * 300**-1.5), rel=1e-5)
-        assert step.tokens_per_second > 0
+def test_events_of_steps_tell_rates_and_times(copied: TrainedRun):
+    steps, ends = of(StepDone, copied.events), ends_of_epochs(copied.events)
+    assert [(end.epoch, end.step_in_epoch) for end in ends] == [(epoch, 29) for epoch in range(1, 25)]
+    for end in ends:
+        n = 29 * end.epoch
+        assert end.learning_rate == pytest.approx(32**-0.5 * min(n**-0.5, n * 300**-1.5), rel=1e-5)
+        assert end.tokens_per_second > 0
     assert steps[0].seconds_left is None
     assert steps[1].seconds_left > 0
     assert steps[-1].seconds_left == 0
@@ -82,14 +76,12 @@ def test_events_of_steps_and_epochs_agree(copied: TrainedRun):
 def test_the_history_has_the_events(copied: TrainedRun):
     lines = [json.loads(line) for line in (copied.path / "history.jsonl").read_text().splitlines()]
     assert [line for line in lines if "validation" in line] == copied.history
-    points = of(CurvePoint, copied.events)
     curve = [line for line in lines if "validation" not in line]
-    costs = {"seconds", "peak_memory", "skipped_steps"}
-    figures = [{name: line[name] for name in line.keys() - costs} for line in curve]
-    assert [{"global_step": each.pop("step")} | each for each in figures] == list(map(vars, points))
-    assert all(costs <= line.keys() for line in curve)
-    assert [point.global_step for point in points] == list(range(50, 24 * 29 + 1, 50))
-    events = zip(of(EpochDone, copied.events), of(Validated, copied.events), strict=True)
+    figures = {"step", "tokens", "loss", "accuracy", "learning_rate", "gradient_norm"}
+    assert all(line.keys() == figures | {"seconds", "peak_memory", "skipped_steps"} for line in curve)
+    assert [line["step"] for line in curve] == list(range(50, 24 * 29 + 1, 50))
+    assert curve[0]["loss"] > curve[-1]["loss"]
+    events = zip(ends_of_epochs(copied.events), of(Validated, copied.events), strict=True)
     for line, (epoch, validated) in zip(copied.history, events, strict=True):
         line = dict(line)
         seconds, memory = line.pop("seconds"), line.pop("peak_memory")

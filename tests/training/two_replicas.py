@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 from copy_task import copy_config, uncompiled
+from recorded_events import ends_of_epochs
 from trainer_setup import build_trainer
 
 from ptenmt.config import BatchConfig, Config, MachineConfig, ModelConfig, OptimizerConfig, TrainingConfig
@@ -19,7 +20,6 @@ from ptenmt.data.batches import BatchPlan
 from ptenmt.model.layers import dropout_seed
 from ptenmt.model.loss import token_sums
 from ptenmt.training.distributed import prepare
-from ptenmt.training.events import EpochDone
 
 MODEL = ModelConfig(num_layers=1, d_model=16, num_heads=2, d_ff=32, dropout=0.0, max_positions=32)
 SCHEDULE = TrainingConfig(epochs=2, warmup_steps=20)
@@ -35,7 +35,7 @@ def train(config: Config, folder: Path, strategy: Any = None) -> dict[str, Any]:
     found = build_trainer(config, folder, strategy=strategy)
     events = list(found.trainer.fit())
     sizes = [len(source) for source, _ in BatchPlan(found.pairs, config.batch, config.seed).batches(0)]
-    losses = [event.loss for event in events if isinstance(event, EpochDone)]
+    losses = [event.loss for event in ends_of_epochs(events)]
     return {"losses": losses, "sizes": sizes}
 
 

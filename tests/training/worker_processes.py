@@ -25,17 +25,8 @@ class Workers:
         for index, (run, setting) in enumerate(zip(runs, settings, strict=True)):
             place = {"cluster": cluster, "task": {"type": "worker", "index": index}}
             environment = {"TF_CONFIG": json.dumps(place), "PYTHONPATH": os.getcwd()}
-            command = [
-                sys.executable,
-                "-m",
-                "ptenmt",
-                "train",
-                "--config",
-                folder / "config.yaml",
-                "--run",
-                run,
-                *setting,
-            ]
+            train = [sys.executable, "-m", "ptenmt", "train", "--config", folder / "config.yaml"]
+            command = [*train, "--run", run, *setting]
             with (folder / f"{index}.log").open("w") as log:
                 self.processes.append(
                     subprocess.Popen(

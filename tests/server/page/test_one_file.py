@@ -177,7 +177,7 @@ def test_it_asks_nobody_for_anything(page: "Browser", file: Path, trained: Train
     assert page.script("return performance.getEntriesByType('resource').map((entry) => entry.name)") == []
     assert page.script("return fetch('data:,x').then(() => 'sent', () => 'refused')") == "refused"
     assert page.script("return [localStorage.length, sessionStorage.length]") == [0, 0]
-    assert file.stat().st_size < 1.5 * trained.run.record().parameters + 150_000
+    assert file.stat().st_size < 1.5 * trained.run.facts()["parameters"] + 150_000
 
 
 def test_axe_finds_nothing(page: "Browser", axe: str):
