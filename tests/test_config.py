@@ -124,7 +124,7 @@ def test_overrides(write) -> None:
         "model.dropout=1e-1",
         "data.path=",
         "data.train=[a.tsv, {path: b.tsv, weight: 2}]",
-        "tokenizer.url=http://a/b?c=d",
+        "data.source_language=http://a/b?c=d",
         "model.num_heads=8",
     ]
     config = load_config(file, overrides)
@@ -132,7 +132,7 @@ def test_overrides(write) -> None:
     assert config.seed == 3
     assert config.model == ModelConfig(d_model=64, num_heads=8)
     assert config.decoding.max_length is None
-    assert config.tokenizer.url == "http://a/b?c=d"
+    assert config.data.source_language == "http://a/b?c=d"
     assert [(entry.path, entry.weight) for entry in config.data.train] == [
         (str(file.parent / "a.tsv"), 1),
         (str(file.parent / "b.tsv"), 2),
@@ -202,7 +202,7 @@ def test_writing_keeps_lists_of_files_and_accents(write) -> None:
     write("")
     files = [
         "a.tsv",
-        {"path": "ção.csv", "name": "c", "tag": "<bt>"},
+        {"path": "ção.tsv", "name": "c", "tag": "<bt>"},
         {"source": "x.pt", "target": "x.en"},
     ]
     stages = [{"mix": {"c": 0.75, "a": 0.25}, "epochs": 2}, {"mix": {"x": 1}}]
@@ -211,7 +211,7 @@ def test_writing_keeps_lists_of_files_and_accents(write) -> None:
     text = dump_config(config)
 
     assert load_config(write(text)) == config
-    assert "ção.csv" in text
+    assert "ção.tsv" in text
 
 
 def test_the_base_preset_is_the_published_transformer() -> None:
@@ -220,8 +220,6 @@ def test_the_base_preset_is_the_published_transformer() -> None:
         "data.source": "tfds",
         "data.dataset": "ted_hrlr_translate/pt_to_en",
         "tokenizer.kind": "wordpiece",
-        "tokenizer.url": "https://storage.googleapis.com/download.tensorflow.org/models/"
-        "ted_hrlr_translate_pt_en_converter.zip",
         "model.num_layers": 4,
         "model.d_model": 128,
         "model.num_heads": 8,
@@ -244,7 +242,7 @@ def test_differences_that_a_resumed_training_may_not_have() -> None:
     old = Config(data=DataConfig(path="/here.tsv"))
     new = Config(
         seed=1,
-        data=DataConfig(lowercase=True, path="/elsewhere.tsv", archive_url="http://mirror"),
+        data=DataConfig(lowercase=True, path="/elsewhere.tsv"),
         model=ModelConfig(d_ff=8),
         training=TrainingConfig(epochs=99),
         decoding=replace(old.decoding, max_length=3),

@@ -22,9 +22,6 @@ Activation = Literal["relu", "gelu", "swish", "swiglu"]
 SourceMarks = Literal["both", "end", "none"]
 Positions = Literal["sinusoidal", "none"]
 
-TOKENIZER_URL = (
-    "https://storage.googleapis.com/download.tensorflow.org/models/ted_hrlr_translate_pt_en_converter.zip"
-)
 MAX_ALTERNATIVES = 1000
 """A thousand next-token alternatives take a second; the time grows faster than their number."""
 NUM_SEEDS = 2**32
@@ -89,7 +86,7 @@ class CorpusFile:
     """One source of sentence pairs: a two-column file, two aligned text files, or a public corpus."""
 
     path: str | None = _path()
-    """A ``.tsv`` or ``.csv`` file, plain or ``.gz``: source sentence, target sentence."""
+    """A ``.tsv`` file, plain or ``.gz``: source sentence, tab, target sentence."""
     source: str | None = _path()
     """A text file with one source sentence per line (instead of ``path``, together with ``target``)."""
     target: str | None = _path()
@@ -234,8 +231,6 @@ class DataConfig(Section, name="data"):
     direction set ``reverse``."""
     data_dir: str | None = _storage()
     """The TFDS folder; by default TFDS's own, ``~/tensorflow_datasets``."""
-    archive_url: str | None = _resumable(None)
-    """A mirror of the TED archive; by default the address that TFDS knows."""
     path: str | None = _path()
     """One file of pairs, from which validation and test pairs are split; or a next-word model's text."""
     train: tuple[CorpusFile, ...] = _resumable(())
@@ -356,8 +351,6 @@ class TokenizerConfig(Section, name="tokenizer"):
     the imported model that a training starts from (``--init-from``)."""
     path: str | None = _storage()
     """The published tokenizer's folder, if it is already on this machine (kind ``wordpiece``)."""
-    url: str = _resumable(TOKENIZER_URL)
-    """Where the published tokenizer is downloaded from (kind ``wordpiece``)."""
     vocabulary_size: int = _option(8000, least=8)
     """Maximum vocabulary size, special tokens included (not ``wordpiece``)."""
     shared: bool = False

@@ -64,7 +64,7 @@ def fetch_sources(config: Config, on_progress: OnDownload | None = None) -> Toke
     """
     options = config.tokenizer
     if options.kind == "wordpiece":
-        folder = published_tokenizer(options.url, options.path, on_progress)
+        folder = published_tokenizer(options.path, on_progress)
         options = replace(options, path=str(folder))
     fetch_data(config.data, on_progress)
     return options
@@ -75,7 +75,7 @@ def fetch_data(data: DataConfig, on_progress: OnDownload | None = None) -> None:
     if data.source == "tfds":
         from ptenmt.data.tfds import prepare_tfds  # which imports TensorFlow
 
-        prepare_tfds(data.dataset, data.data_dir, data.archive_url, on_progress)
+        prepare_tfds(data.dataset, data.data_dir, on_progress)
     fetch_corpora(data, on_progress)
 
 

@@ -4,7 +4,6 @@ A line ends at ``\n`` or ``\r\n`` only: other characters that Unicode calls line
 Text is UTF-8, with or without a byte order mark.
 """
 
-import csv
 import gzip
 import io
 import os
@@ -66,8 +65,6 @@ class Lines:
         """Whether a next line, or the end of the file, comes within some seconds; of a pipe it may not."""
         if self._num_ready:
             return True
-        if os.name == "nt":  # it cannot wait for a pipe
-            return not self._file.isatty()
         try:
             return bool(select.select([self._file], [], [], seconds)[0])
         except io.UnsupportedOperation:  # bytes in memory
@@ -169,7 +166,6 @@ DEMO_FILE = Path(__file__).with_name("demo.tsv.gz")
 """Everyday Portuguese–English sentence pairs; the README beside the file says how they were made."""
 
 _ONE_LINE = str.maketrans("\t\n\r", "   ")
-_ENDINGS = (".tsv", ".tsv.gz", ".csv", ".csv.gz")
 
 
 def demo_pairs(split: Literal["train", "validation", "test"]) -> list[SentencePair]:
@@ -181,9 +177,9 @@ def demo_pairs(split: Literal["train", "validation", "test"]) -> list[SentencePa
 def read_pairs(file: CorpusFile) -> Iterator[SentencePair]:
     """Read a file of sentence pairs, or two aligned files, in order.
 
-    ``.tsv`` has a tab between the two sentences, and quotes are ordinary characters; ``.csv`` has a comma,
-    and quotes work as usual. Blank lines are skipped in both. A number in a third column, the score of the
-    pair, is not read. In two aligned files every line counts: a blank one is an empty sentence.
+    A file of pairs has a tab between the two sentences, and quotes are ordinary characters. Blank lines are
+    skipped. A number in a third column, the score of the pair, is not read. In two aligned files every line
+    counts: a blank one is an empty sentence.
 
     Raises:
         DataError: The file cannot be read or is empty, or a line is not UTF-8 or not a pair of sentences.
@@ -198,24 +194,23 @@ def read_pairs(file: CorpusFile) -> Iterator[SentencePair]:
 
 
 def _column_pairs(path: Path) -> Iterator[SentencePair]:
-    name = path.name.lower()
-    if not name.endswith(_ENDINGS):
+    if not path.name.lower().endswith((".tsv", ".tsv.gz")):
         raise DataError(
             f"{path} has an unknown ending",
-            hint=f"a file of pairs ends in one of {', '.join(_ENDINGS)}; "
+            hint="a file of pairs ends in .tsv or .tsv.gz, and has a tab between the sentences; "
             "two aligned text files are given as {source: …, target: …}",
         )
-    is_csv = name.endswith((".csv", ".csv.gz"))
-    rows = _csv_rows(path) if is_csv else _tsv_rows(path)
-    for number, row in rows:
-        if not _is_pair(row):
+    for number, line in enumerate(read_lines(path), start=1):
+        row = line.split("\t")
+        if _is_pair(row):
+            yield row[0], row[1]
+        elif line.strip(" "):
             columns = "1 column" if len(row) == 1 else f"{len(row)} columns"
             raise DataError(
                 f"{path}, line {number}: {columns} instead of 2",
                 hint="every line holds a sentence and its translation, or these and a score; columns are "
-                f"separated by {'commas' if is_csv else 'tabs'}",
+                "separated by tabs",
             )
-        yield row[0], row[1]
 
 
 def tsv_line(*columns: str) -> str:
@@ -243,25 +238,3 @@ def _aligned_pairs(file: CorpusFile) -> Iterator[SentencePair]:
             f"{source} has {lengths[0]:,} lines, but {target} has {lengths[1]:,}",
             hint="line n of one file has to be the translation of line n of the other",
         )
-
-
-def _tsv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    for number, line in enumerate(read_lines(path), start=1):
-        if line.strip(" "):
-            yield number, line.split("\t")
-
-
-def _csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    # To the csv module a lone \r is a broken line end, here it is white space.
-    reader = csv.reader((line.replace("\r", " ") + "\n" for line in read_lines(path)), strict=True)
-    first = 1
-    try:
-        for row in reader:
-            if len(row) > 1 or "".join(row).strip():
-                yield first, row
-            first = reader.line_num + 1
-    except csv.Error as error:
-        raise DataError(
-            f"{path}, line {first}: not valid CSV: {error}",
-            hint='put a sentence with a comma or quotes in quotes, and double its own: "a ""b"", c"',
-        ) from error
