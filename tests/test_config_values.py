@@ -142,7 +142,6 @@ def test_the_longest_sentence_must_fit_into_a_batch_by_tokens() -> None:
         ("tokenizer.kind=sentencepiece", "task=next-word needs tokenizer.kind=words, not sentencepiece"),
         ("validation.metric=bleu", "task=next-word needs validation.metric=loss, not bleu"),
         ("model.tied_embeddings=target", "does not go with task=next-word: use all"),
-        ("model.decoder_layers=2", "model.decoder_layers does not go with task=next-word"),
         ("training.bidirectional=0.3", "training.bidirectional=0.3 needs task=translation"),
         ("data.train=[a.tsv]", "data.train names pairs, which task=next-word does not read: use data.path"),
         ("model.max_positions=19", "data.window=20 must be at most model.max_positions=19"),
