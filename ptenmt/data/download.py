@@ -188,25 +188,22 @@ def published_tokenizer(path: str | None, on_progress: OnDownload | None = None)
                 hint="set tokenizer.path to the unpacked folder, or leave it out to download the tokenizer",
             )
         return given
-    cache = platformdirs.user_cache_path("ptenmt")
-    folder = cache / PurePosixPath(urlsplit(TOKENIZER_URL).path).name.removesuffix(".zip")
+    folder = platformdirs.user_cache_path("ptenmt") / PurePosixPath(
+        urlsplit(TOKENIZER_URL).path
+    ).name.removesuffix(".zip")
     if tokenizer := _tokenizer_below(folder):
         return tokenizer
-    hint = "unpack the tokenizer by hand and set tokenizer.path to its folder"
-    with output_errors(f"write {cache}", hint), exclusive(folder.with_name(f"{folder.name}.lock")):
+    archive = folder.with_name(f"{folder.name}.zip")
+    fetch(TOKENIZER_URL, archive, sha256=None, on_progress=on_progress)
+    try:
+        unpack_zip(archive, folder)
         if tokenizer := _tokenizer_below(folder):
             return tokenizer
-        archive = folder.with_name(f"{folder.name}.zip")
-        fetch(TOKENIZER_URL, archive, sha256=None, on_progress=on_progress)
-        try:
-            unpack_zip(archive, folder)
-            if tokenizer := _tokenizer_below(folder):
-                return tokenizer
-            shutil.rmtree(folder)
-            raise DownloadError(f"{archive} contains no tokenizer: {_VOCABULARY} is missing")
-        except DownloadError:
-            archive.unlink(missing_ok=True)  # or the next run would find the same bad file
-            raise
+        shutil.rmtree(folder)
+        raise DownloadError(f"{archive} contains no tokenizer: {_VOCABULARY} is missing")
+    except DownloadError:
+        archive.unlink(missing_ok=True)  # or the next run would find the same bad file
+        raise
 
 
 def _tokenizer_below(folder: Path) -> Path | None:

@@ -124,9 +124,5 @@ class LanguageCheck:
         return dict(self._identifier.rank(encoded)), math.sqrt(max(len(encoded), 1))
 
 
-@cache
-def language_check(
-    expected: tuple[str, ...], others: tuple[str, ...] | None = LIKELY_LANGUAGES
-) -> LanguageCheck:
-    """One for each process: it takes 0.5 s to load."""
-    return LanguageCheck(expected, others)
+language_check = cache(LanguageCheck)
+"""One for each process: it takes 0.5 s to load."""
