@@ -31,24 +31,6 @@ def stop_halfway(site: Site, target: Path) -> None:
     site.requests.clear()
 
 
-def test_brings_the_file_and_leaves_nothing_else(site: Site, target: Path) -> None:
-    assert fetch(site.url("file.bin"), target, sha256=sha256(BODY).upper()) == target
-    assert target.read_bytes() == BODY
-    assert names(target.parent) == ["file.bin"]
-
-
-def test_reports_progress(site: Site, target: Path) -> None:
-    received: list[DownloadProgress] = []
-    fetch(site.url("file.bin"), target, sha256=None, on_progress=received.append)
-    first, *events = received
-    assert (first.done, first.total) == (0, None), "before the server answers"
-    done = [progress.done for progress in events]
-    assert done == sorted(set(done))
-    assert (done[0], done[-1]) == (0, len(BODY))
-    assert len(done) > 10
-    assert {(p.name, p.url, p.total) for p in events} == {("file.bin", site.url("file.bin"), len(BODY))}
-
-
 def test_resumes_where_it_broke_off_while_each_attempt_brings_more(site: Site, target: Path) -> None:
     site.break_after = [150_000] * 6
     fetch(site.url("file.bin"), target, sha256=sha256(BODY))
