@@ -143,11 +143,11 @@ def _without_overlap(sources: set[bytes], targets: set[bytes], chunk: Chunk) -> 
 
 
 def _in_languages(languages: tuple[str, str], chunk: Chunk) -> Sequence[bool]:
-    check = language_check(languages)
-    sources, targets = (
-        check.foreign([pair[side] for pair in chunk], language) for side, language in enumerate(languages)
-    )
-    return [source is None and target is None for source, target in zip(sources, targets, strict=True)]
+    foreign = language_check(languages).foreign
+    return [
+        all(foreign(text, language) is None for text, language in zip(pair, languages, strict=True))
+        for pair in chunk
+    ]
 
 
 def _each_pair(test: Callable[[str, str], bool], chunk: Chunk) -> Sequence[bool]:

@@ -13,7 +13,6 @@ import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Literal, cast
@@ -27,23 +26,16 @@ _CHUNK = 1 << 16
 
 
 class Lines:
-    """The lines of an open file without their ends; they can be read once.
+    """The lines of an open file without their line feeds; they can be read once.
 
     Errors have the ``name`` of the file. ``stored`` is the file on disk, compressed or not; None if its size
-    is unknown. If it ``keeps_returns``, the carriage return of a line end is part of the line. ``num_bytes``
-    counts the uncompressed bytes read.
+    is unknown. ``num_bytes`` counts the uncompressed bytes read.
     """
 
     def __init__(
-        self,
-        file: io.BufferedIOBase,
-        name: str,
-        *,
-        stored: io.BufferedIOBase | None = None,
-        keeps_returns: bool = False,
+        self, file: io.BufferedIOBase, name: str, *, stored: io.BufferedIOBase | None = None
     ) -> None:
         self._file, self._name, self._stored = file, name, stored
-        self._end = b"" if keeps_returns else b"\r"
         self.num_bytes = self._num_read = self._num_ready = 0
         self._lines = self._read()
 
@@ -98,12 +90,11 @@ class Lines:
             if has_many_zeros(line):
                 raise DataError(f"{self._name} is not UTF-8 but UTF-16, or no text", _HINT)
         try:
-            text = line.removesuffix(b"\n").removesuffix(self._end).decode()
+            return line.removesuffix(b"\n").decode()
         except UnicodeDecodeError as error:
             raise DataError(
                 f"{self._name}, line {number}: byte {error.start + 1} is not valid UTF-8", _HINT
             ) from error
-        return text
 
 
 def has_many_zeros(content: bytes) -> bool:
@@ -112,17 +103,12 @@ def has_many_zeros(content: bytes) -> bool:
 
 
 @contextmanager
-def opened_lines(path: Path, *, keeps_returns: bool = False) -> Iterator[Lines]:
-    """Open a text file, plain or ``.gz``, a pipe, or standard input (``-``); DataError if it cannot be read.
-
-    The other arguments are those of :class:`Lines`.
-    """
-    lines = partial(Lines, keeps_returns=keeps_returns)
+def opened_lines(path: Path) -> Iterator[Lines]:
+    """Open a text file, plain or ``.gz``, a pipe, or standard input (``-``); raises DataError."""
     if str(path) == "-":
         if sys.stdin is None:
             raise DataError("cannot read standard input: it is closed", "give a file")
-        stdin = cast(io.BufferedIOBase, sys.stdin.buffer)
-        yield lines(stdin, "standard input")
+        yield Lines(cast(io.BufferedIOBase, sys.stdin.buffer), "standard input")
         return
     with _readable(str(path)):
         stored = path.open("rb")
@@ -131,14 +117,14 @@ def opened_lines(path: Path, *, keeps_returns: bool = False) -> Iterator[Lines]:
         if path.suffix.lower() == ".gz":  # GzipFile's own lines are slow, a buffer's are not
             file = io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=stored)))
         is_regular = stat.S_ISREG(os.fstat(stored.fileno()).st_mode)
-        known = stored if is_regular else None
-        yield lines(file, str(path), stored=known)
+        yield Lines(file, str(path), stored=stored if is_regular else None)
 
 
 def read_lines(path: Path) -> Iterator[str]:
     """Read the lines of a text file, plain or ``.gz``, without their ends; errors as of :class:`Lines`."""
     with opened_lines(path) as lines:
-        yield from lines
+        for line in lines:
+            yield line.removesuffix("\r")
 
 
 def status(path: Path) -> os.stat_result:
