@@ -60,10 +60,8 @@ def parallel_map(
     with ProcessPoolExecutor(num_processes, spawn, _begin, (function,)) as pool:
         try:
             for item in chain(following, iterator):
-                # A process that is started while SIGINT is blocked never gets it: Ctrl-C is for this one.
-                mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-                pending.append((item, pool.submit(_apply, item)))
-                signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+                with _without_interrupts():
+                    pending.append((item, pool.submit(_apply, item)))
                 if len(pending) > 2 * num_processes:
                     first, future = pending.popleft()
                     yield first, future.result()
@@ -75,6 +73,19 @@ def parallel_map(
             ) from error
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """What is started in the block never gets SIGINT (but on Windows): Ctrl-C is for this process."""
+    if sys.platform == "win32":
+        yield
+        return
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 _function: Callable[[Any], Any]

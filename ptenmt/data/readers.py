@@ -57,6 +57,8 @@ class Lines:
         """Whether a next line, or the end of the file, comes within some seconds; of a pipe it may not."""
         if self._num_ready:
             return True
+        if os.name == "nt":  # it cannot wait for a pipe
+            return not self._file.isatty()
         try:
             return bool(select.select([self._file], [], [], seconds)[0])
         except io.UnsupportedOperation:  # bytes in memory
