@@ -23,7 +23,7 @@ from ptenmt.model.ctranslate2_model import convert
 from ptenmt.model.layouts import in_hugging_face
 from ptenmt.runs import Run
 from ptenmt.runs.trained_model import TrainedModel
-from ptenmt.tokenizers import END, PAD, SPECIAL_PIECES, START, UNK, suppressed_ids
+from ptenmt.tokenizers import END, PAD, START, UNK, suppressed_ids
 from ptenmt.translation import Translator
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 from ptenmt.translation.engine import SearchRequest
@@ -222,15 +222,6 @@ def test_a_tag_stands_before_every_source(tmp_path: Path):
     assert tokenizer.checksum != plain.checksum
     with pytest.raises(TokenizerError, match=r"no tag >>deu<<"):
         import_model(folder, tmp_path / "other", tag=">>deu<<")
-
-
-def test_the_tokens_of_both_languages_are_one_vocabulary(tmp_path: Path):
-    pair = TrainedModel.load(import_model(MODEL, tmp_path / "run")).tokenizers
-    assert pair.source.vocabulary == pair.target.vocabulary
-    assert tuple(pair.source.vocabulary[:4]) == SPECIAL_PIECES
-    assert pair.target.decode([[START, *pair.target.encode(["Ba di."])[0], END]]) == ["Ba di."]
-    assert UNK in pair.source.encode(["€"])[0]
-    assert "[UNK]" in pair.target.decode([[UNK]])[0]
 
 
 def broken(folder: Path, name: str, change: Callable[[Any], Any]) -> None:
