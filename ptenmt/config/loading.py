@@ -68,9 +68,7 @@ def load_config(name: str | Path, overrides: Sequence[str] = ()) -> Config:
             return build_config(values, Path(), path.parent)
         except ConfigError as error:
             changed = {override.partition("=")[0].strip() for override in overrides}
-            where = f"{shown} with --set:" if changed else f"{shown}:"
-            if error.message.partition("=")[0] in changed:
-                where = "--set"
+            where = "--set" if error.message.partition("=")[0] in changed else f"{shown}:"
             raise ConfigError(f"{where} {error.message}", error.hint) from error
     except RecursionError as error:
         raise ConfigError(f"{shown} is nested too deeply, or refers to itself") from error
