@@ -10,7 +10,7 @@ from ptenmt.cli.tables import print_tables
 from ptenmt.config.loading import load_config
 from ptenmt.data.augmentation import share_with_quantities
 from ptenmt.data.corpora import fetch_corpora
-from ptenmt.data.corpus import fetch_sources, load_corpus
+from ptenmt.data.corpus import fetch_data, fetch_sources, load_corpus
 from ptenmt.data.filters import FilterReport
 from ptenmt.errors import ConfigError
 from ptenmt.inspection.figures import Table
@@ -69,7 +69,7 @@ def data(
     if settings.data.source == "tfds":
         load_tensorflow(screen)
     with screen.downloads() as show:
-        fetch_sources(settings, show)
+        fetch_data(settings.data, show)
     with screen.working("reading and filtering the pairs"):
         corpus = load_corpus(settings.data, settings.seed)
     print_tables(data_tables(corpus.reports))

@@ -66,12 +66,17 @@ def fetch_sources(config: Config, on_progress: OnDownload | None = None) -> Toke
     if options.kind == "wordpiece":
         folder = published_tokenizer(options.path, on_progress)
         options = replace(options, path=str(folder))
-    if config.data.source == "tfds":
+    fetch_data(config.data, on_progress)
+    return options
+
+
+def fetch_data(data: DataConfig, on_progress: OnDownload | None = None) -> None:
+    """Download what ``fetch_sources`` downloads, but the tokenizer; errors as there."""
+    if data.source == "tfds":
         from ptenmt.data.tfds import prepare_tfds  # which imports TensorFlow
 
-        prepare_tfds(config.data.dataset, config.data.data_dir, on_progress)
-    fetch_corpora(config.data, on_progress)
-    return options
+        prepare_tfds(data.dataset, data.data_dir, on_progress)
+    fetch_corpora(data, on_progress)
 
 
 def load_corpus(data: DataConfig, seed: int) -> Corpus:

@@ -1,5 +1,6 @@
 """Downloads over HTTP, resumable and verified. The published tokenizer is one of them."""
 
+import logging
 import lzma
 import os
 import shutil
@@ -25,6 +26,7 @@ _TIMEOUT = (5.0, 15.0)  # seconds to connect, and to the first and between two a
 _RETRIES = urllib3.Retry(
     2, backoff_factor=0.5, status_forcelist=[408, 429, 500, 502, 503, 504], respect_retry_after_header=False
 )
+logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)  # it warns of each retry
 _INTERRUPTIONS = (requests.ConnectionError, requests.Timeout, urllib3.exceptions.HTTPError)
 _MAX_UNPACKED_BYTES = 1_000_000_000  # the published tokenizer has half a million
 _VOCABULARY = "assets/pt_vocab.txt"

@@ -101,11 +101,13 @@ def test_names_the_status_at_once(site: Site, target: Path) -> None:
     assert names(target.parent) == []
 
 
-def test_tries_again_after_503(site: Site, target: Path) -> None:
+def test_tries_again_after_503_and_says_nothing(
+    site: Site, target: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     site.statuses = [503, 429]
     fetch(site.url("file.bin"), target, sha256=None)
     assert target.read_bytes() == BODY
-    assert len(site.requests) == 3
+    assert (len(site.requests), caplog.messages) == (3, [])
 
 
 def test_a_silent_server_is_left(site: Site, target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
