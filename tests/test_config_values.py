@@ -82,27 +82,14 @@ def test_a_value_of_another_type_is_an_error(values: object, expected: str) -> N
         ({"data": {"train": [{"path": "/a", "weight": -1}]}}, "data.train[0]: weight=-1.0 must be 0 or more"),
         ({"data": {"train": [{"path": "/a", "weight": 0}]}}, "all files of data.train have weight=0"),
         ({"data": {"train": ["/x/a.tsv", "/y/a.tsv.gz"]}}, "two files of data.train are named a: give one a"),
-        (
-            {"data": {"train": [{"path": "/a", "tag": "two words"}]}},
-            "tag='two words' must be ASCII",
-        ),
+        ({"data": {"train": [{"path": "/a", "tag": "two words"}]}}, "tag='two words' must be ASCII"),
         ({"data": {"train": [{"path": "/a", "tag": "<bt>"}]}}, "does not go with tokenizer.kind=wordpiece"),
-        (
-            {"data": {"stages": [{"mix": {"a": 1}}]}},
-            "data.stages mixes the files of data.train",
-        ),
         (stages({}), "data.stages[0].mix names no file; files of data.train: ted, web"),
         (stages({"mix": {"tde": 1}}), "mix names tde, which is no file of data.train — did you mean ted?"),
         (stages({"mix": {"ted": 0}}), "data.stages[0].mix: the share of ted is 0.0; it must be above 0"),
         (stages({"mix": {"ted": "much"}}), "stages[0].mix.ted=much must be a finite"),
-        (
-            stages({"mix": {"ted": 1}}, {"mix": {"ted": 1}}),
-            "epochs=None: every stage but the last",
-        ),
-        (
-            stages({"mix": {"ted": 1}, "epochs": 2}),
-            "data.stages[0].epochs=2: every stage but the last",
-        ),
+        (stages({"mix": {"ted": 1}}, {"mix": {"ted": 1}}), "epochs=None: every stage but the last"),
+        (stages({"mix": {"ted": 1}, "epochs": 2}), "data.stages[0].epochs=2: every stage but the last"),
         (stages({"mix": {"ted": 1}}, weight=2), "data.stages and the weight of web cannot be used together"),
     ],
 )
