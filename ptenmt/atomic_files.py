@@ -138,12 +138,12 @@ def folder_written_whole(folder: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def exclusive(path: Path, *, wait: bool = True) -> Iterator[None]:
+def exclusive(path: Path, *, refusal: Callable[[str], Exception] | None = None) -> Iterator[None]:
     """Hold a lock file for the ``with`` block; its folder is created.
 
     The operating system releases the lock when its holder ends, however it ends. The file is removed
-    afterwards, except on Windows. Unless ``wait``, raises BlockingIOError if another process holds it;
-    OSError if the file cannot be created.
+    afterwards, except on Windows. While another process holds it, this one waits, or raises the error that
+    ``refusal`` makes of that process' id; OSError if the file cannot be created.
     """
     from filelock import FileLock, Timeout
 
@@ -152,8 +152,8 @@ def exclusive(path: Path, *, wait: bool = True) -> Iterator[None]:
     try:
         lock.acquire(blocking=False)
     except Timeout as error:
-        if not wait:
-            raise BlockingIOError(f"process {holder(path)} holds {path}") from error
+        if refusal is not None:
+            raise refusal(holder(path)) from error
         logger.warning("waiting for process %s, which holds %s", holder(path), path)
         lock.acquire()
     with suppress(PermissionError):  # Windows locks the content, too
@@ -171,17 +171,12 @@ def exclusive(path: Path, *, wait: bool = True) -> Iterator[None]:
 def held(path: Path, refusal: Callable[[str], Exception]) -> Iterator[None]:
     """Hold the lock of a file or folder, ``.NAME.lock`` beside it, for the ``with`` block; see ``exclusive``.
 
-    A link is followed. ``refusal`` makes the error to raise while another process holds the lock, given that
-    process' id; OutputError if the lock cannot be created.
+    A link is followed. Raises OutputError if the lock cannot be created.
     """
     target = path.resolve()
-    lock = target.with_name(f".{target.name}.lock")
     with ExitStack() as stack:
         with output_errors(f"write {path}"):
-            try:
-                stack.enter_context(exclusive(lock, wait=False))
-            except BlockingIOError as error:
-                raise refusal(holder(lock)) from error
+            stack.enter_context(exclusive(target.with_name(f".{target.name}.lock"), refusal=refusal))
         yield
 
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 
-def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.5, num: int = 1) -> str:
-    """Return `` — did you mean …?`` with the known names that are most similar; empty if none is similar."""
-    near = difflib.get_close_matches(name, list(known), num, cutoff)
-    return f" — did you mean {' or '.join(near)}?" if near else ""
+def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.5) -> str:
+    """Return `` — did you mean …?`` with the known name that is most similar; empty if none is similar."""
+    near = difflib.get_close_matches(name, list(known), 1, cutoff)
+    return f" — did you mean {near[0]}?" if near else ""
 
 
 class PtenmtError(Exception):
@@ -97,13 +97,7 @@ OnProgress = Callable[[str, int, int], None]
 """Called with the current activity, how much of it is done, and how much there is."""
 
 
-_FOR_DOCUMENTS = ("lxml", "markdown_it")
-
-
 def not_installed(package: str) -> PtenmtError:
     """The error for a package that an installation lacks, such as one by ``pip install ./deploy``."""
-    if package in _FOR_DOCUMENTS:
-        hint = "install what documents need: in a clone of ptenmt, pip install '.[documents]'"
-    else:
-        hint = "install all of ptenmt: in its clone, pip install ."
+    hint = "install all of ptenmt: in its clone, pip install '.[documents]'"
     return PtenmtError(f"this needs {package}, which is not installed", hint)

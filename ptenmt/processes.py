@@ -1,23 +1,19 @@
-"""Processes: their cores, C++ libraries without log lines, a function applied by one process per core.
-
-``multiprocessing`` would import the main module of the program in each process: TensorFlow with it, or a
-script without a main guard a second time. The processes here import only what the function needs, and end
-when this one is killed, unlike loky's.
-"""
+"""Processes: their cores, C++ libraries without log lines, a function applied by one process per core."""
 
 import importlib.util
+import multiprocessing
 import os
-import pickle
-import queue
-import subprocess
+import signal
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, nullcontext
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from ptenmt.errors import DataError, PtenmtError, not_installed
 
@@ -25,7 +21,6 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 _NUM_OWN_ITEMS = 4
-_START = "import sys; sys.path.append({path!r}); from {module} import work; work()"
 _CPU_LIMIT = Path("/sys/fs/cgroup/cpu.max")
 _LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL"
 _KEEP_MEMORY = "TF_CPU_ALLOCATOR_USE_BFC"
@@ -48,7 +43,8 @@ def parallel_map(
     """Apply a function to each item by one process per core; yield items with results, in order.
 
     The first few items are handled by this process, so that little work starts no others. Items, results and
-    the function, which must be of a module of ptenmt, are pickled. A few items per process are read ahead.
+    the function are pickled. A few items per process are read ahead. Each process imports the main module: a
+    script that trains needs a main guard.
 
     Raises:
         DataError: A process ended before its work was done.
@@ -59,95 +55,59 @@ def parallel_map(
         yield item, function(item)
     if not (following := list(islice(iterator, 1))):
         return
-    iterator = chain(following, iterator)
-    with ExitStack() as stack:
-        idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
-        for worker in [stack.enter_context(_Worker()) for _ in range(num_processes)]:
-            worker.send(function)
-            idle.put(worker)
-
-        def apply(item: _Item) -> _Result:
-            worker = idle.get()
-            try:
-                worker.send(item)
-                return cast(_Result, worker.receive())
-            finally:
-                idle.put(worker)
-
-        threads = stack.enter_context(ThreadPoolExecutor(num_processes))
-        stack.callback(threads.shutdown, cancel_futures=True)
-        yield from _map_ahead(threads, apply, iterator, 2 * num_processes)
-
-
-def _map_ahead(
-    threads: ThreadPoolExecutor,
-    function: Callable[[_Item], _Result],
-    items: Iterable[_Item],
-    num_ahead: int,
-) -> Iterator[tuple[_Item, _Result]]:
-    """Apply a function to items in threads; yield items with results, in order."""
-    pending: deque[tuple[_Item, Future[_Result]]] = deque()
-    for item in items:
-        pending.append((item, threads.submit(function, item)))
-        if len(pending) > num_ahead:
-            first, future = pending.popleft()
-            yield first, future.result()
-    yield from ((item, future.result()) for item, future in pending)
-
-
-class _Worker:
-    """Another process, which applies the first thing that is sent to all others; it ends with the block."""
-
-    def __enter__(self) -> "_Worker":
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _START.format(path=str(Path(__file__).parents[1]), module=__name__)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C at a terminal does not reach it; the parent ends it
-        )
-        return self
-
-    def send(self, value: Any) -> None:
-        assert self._process.stdin is not None
-        with suppress(BrokenPipeError):  # to receive will be the error
-            pickle.dump(value, self._process.stdin, pickle.HIGHEST_PROTOCOL)
-            self._process.stdin.flush()
-
-    def receive(self) -> Any:
-        assert self._process.stdout is not None
+    spawn = multiprocessing.get_context("spawn")
+    pending: deque[tuple[_Item, Future[Any]]] = deque()
+    with ProcessPoolExecutor(num_processes, spawn, _begin, (function,)) as pool:
         try:
-            result, error = pickle.load(self._process.stdout)  # this program wrote it
-        except EOFError as ended:
+            for item in chain(following, iterator):
+                with _without_interrupts():
+                    pending.append((item, pool.submit(_apply, item)))
+                if len(pending) > 2 * num_processes:
+                    first, future = pending.popleft()
+                    yield first, future.result()
+            yield from ((item, future.result()) for item, future in pending)
+        except BrokenProcessPool as error:
             raise DataError(
-                f"a process that prepares the corpus ended with code {self._process.wait()}",
-                "was it killed for lack of memory? the rest of the machine's memory may be in use",
-            ) from ended
-        if error is not None:
-            raise error
-        return result
-
-    def __exit__(self, *_error: object) -> None:
-        self._process.kill()
-        self._process.communicate()
+                "a process that prepares the corpus ended early",
+                "was it killed for lack of memory? does a script of yours lack if __name__ == '__main__'?",
+            ) from error
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
-def work() -> None:
-    """Serve as one of the processes: read the function, then items, until the input ends."""
-    results = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints must not get between the results
-    function = pickle.load(sys.stdin.buffer)  # the parent wrote it
-    while True:
-        try:
-            item = pickle.load(sys.stdin.buffer)
-        except EOFError:
-            return
-        try:
-            answer: tuple[Any, Exception | None] = function(item), None
-        except Exception as error:  # raised again by the parent
-            answer = None, error
-        sys.stdout.flush()  # after the last answer the parent ends this process at once
-        pickle.dump(answer, results, pickle.HIGHEST_PROTOCOL)
-        results.flush()
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """What is started in the block never gets SIGINT (but on Windows): Ctrl-C is for this process."""
+    if sys.platform == "win32":
+        yield
+        return
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+_function: Callable[[Any], Any]
+"""In one of the processes: what it applies, sent once for all items."""
+
+
+def _begin(function: Callable[[Any], Any]) -> None:
+    """Prepare one of the processes, which ends if its parent is killed."""
+    global _function
+    _function = function
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
+
+
+def _apply(item: Any) -> Any:
+    return _function(item)
 
 
 def load_tensorflow() -> None:

@@ -29,10 +29,10 @@ def end_process_on_interrupt() -> None:
     Nothing is left to clean up then, and a KeyboardInterrupt would show as a traceback.
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _interrupt_process)
+        signal.signal(signal.SIGINT, process_signals.interrupt)
 
 
-def _interrupt_process(number: int, _frame: object) -> None:
+def _interrupt_process(number: int) -> None:
     try:
         os.write(_STDERR, b"interrupted\n")
         sys.stdout.flush()
@@ -50,6 +50,7 @@ class ProcessSignals:
     def __init__(self) -> None:
         self.is_interrupted = False
         self.exit_code: int | None = None
+        self._is_running = False
 
     def install(self) -> None:
         """Handle SIGTERM and SIGHUP, and prepare the exit."""
@@ -62,20 +63,23 @@ class ProcessSignals:
     @contextmanager
     def interruptible(self) -> Iterator[None]:
         """Raise KeyboardInterrupt on SIGINT, instead of ending the process at once."""
-        outside = signal.getsignal(signal.SIGINT)
-        if outside in (signal.SIG_IGN, signal.default_int_handler):
-            yield
-            return
-        signal.signal(signal.SIGINT, self._interrupt)
+        before, self._is_running = self._is_running, True
         try:
             yield
         finally:
-            signal.signal(signal.SIGINT, outside)
+            self._is_running = before
+
+    def interrupt(self, number: int, _frame: Any) -> None:
+        """Handle SIGINT: interrupt a command, which cleans up, or end the process."""
+        if not self._is_running:
+            _interrupt_process(number)
+        self.is_interrupted = True
+        raise KeyboardInterrupt
 
     def _end_or_report(self, lost: Any) -> None:
         """End the process on a signal that arrives in a callback or after the command, where it is lost."""
         if issubclass(lost.exc_type, KeyboardInterrupt):
-            _interrupt_process(signal.SIGINT, None)
+            _interrupt_process(signal.SIGINT)
         if issubclass(lost.exc_type, SystemExit):
             self._leave()
         sys.__unraisablehook__(lost)
@@ -89,10 +93,6 @@ class ProcessSignals:
         """Handle a stderr that nobody reads any more like a closed terminal: a training saves and ends."""
         os.dup2(os.open(os.devnull, os.O_WRONLY), _STDERR)
         signal.raise_signal(_TERMINATIONS[-1])
-
-    def _interrupt(self, _number: int, _frame: Any) -> None:
-        self.is_interrupted = True
-        raise KeyboardInterrupt
 
     def _terminate(self, number: int, _frame: Any) -> None:
         self.exit_code = 128 + number

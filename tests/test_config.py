@@ -106,13 +106,14 @@ def test_overrides(write) -> None:
         "model.dropout=1e-1",
         "data.path=",
         "data.train=[a.tsv, {path: b.tsv, weight: 2}]",
-        "tokenizer.url=http://a/b?c=d",
+        "data.source_language=http://a/b?c=d",
         "model.num_heads=8",
     ]
     config = load_config(file, overrides)
 
-    assert (config.seed, config.decoding.max_length, config.tokenizer.url) == (3, None, "http://a/b?c=d")
+    assert (config.seed, config.decoding.max_length) == (3, None)
     assert config.model == ModelConfig(d_model=64, num_heads=8)
+    assert config.data.source_language == "http://a/b?c=d"
     files = [(str(file.parent / "a.tsv"), 1), (str(file.parent / "b.tsv"), 2)]
     assert [(entry.path, entry.weight) for entry in config.data.train] == files
 
@@ -174,7 +175,7 @@ def test_a_preset_loads_and_survives_writing(preset: Path, tmp_path: Path) -> No
 
 def test_writing_keeps_lists_of_files_and_accents(write) -> None:
     write("")
-    named = {"path": "ção.csv", "name": "c", "tag": "<bt>"}
+    named = {"path": "ção.tsv", "name": "c", "tag": "<bt>"}
     files = ["a.tsv", named, {"source": "x.pt", "target": "x.en"}]
     stages = [{"mix": {"c": 0.75, "a": 0.25}, "epochs": 2}, {"mix": {"x": 1}}]
     data = {"source": "files", "train": files, "stages": stages}
@@ -182,7 +183,7 @@ def test_writing_keeps_lists_of_files_and_accents(write) -> None:
     text = dump_config(config)
 
     assert load_config(write(text)) == config
-    assert "ção.csv" in text
+    assert "ção.tsv" in text
 
 
 def test_the_base_preset_is_the_published_transformer() -> None:
@@ -191,8 +192,6 @@ def test_the_base_preset_is_the_published_transformer() -> None:
         "data.source": "tfds",
         "data.dataset": "ted_hrlr_translate/pt_to_en",
         "tokenizer.kind": "wordpiece",
-        "tokenizer.url": "https://storage.googleapis.com/download.tensorflow.org/models/"
-        "ted_hrlr_translate_pt_en_converter.zip",
         "model.num_layers": 4,
         "model.d_model": 128,
         "model.num_heads": 8,
@@ -215,7 +214,7 @@ def test_differences_that_a_resumed_training_may_not_have() -> None:
     old = Config(data=DataConfig(path="/here.tsv"))
     new = Config(
         seed=1,
-        data=DataConfig(lowercase=True, path="/elsewhere.tsv", archive_url="http://mirror"),
+        data=DataConfig(lowercase=True, path="/elsewhere.tsv"),
         model=ModelConfig(d_ff=8),
         training=TrainingConfig(epochs=99),
         decoding=replace(old.decoding, max_length=3),

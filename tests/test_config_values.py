@@ -47,7 +47,6 @@ def test_an_unknown_option_is_an_error_with_a_suggestion(values: dict, expected:
         ({"data": {"target_language": False}}, "data.target_language=false must be text (YAML reads yes, no"),
         ({"data": {"source": "file"}}, "data.source=file must be one of tfds, files, demo"),
         ({"data": {"train": [3]}}, "data.train[0] must hold options, not 3"),
-        ({"model": 3}, "model must hold options, not 3"),
         (None, "a config must hold options, not null"),
     ],
 )
@@ -60,7 +59,6 @@ def test_a_value_of_another_type_is_an_error(values: object, expected: str) -> N
     [
         ({"model": {"num_heads": 0}}, "model.num_heads=0 must be 1 or more"),
         ({"model": {"dropout": 1}}, "model.dropout=1.0 must be at least 0 and below 1"),
-        ({"optimizer": {"epsilon": 0}}, "optimizer.epsilon=0.0 must be above 0"),
         ({"decoding": {"length_penalty": 400}}, "decoding.length_penalty=400.0 must be at most 10"),
         ({"decoding": {"top_k": 5}}, "decoding.top_k=5 samples tokens, which needs decoding.beam_size=1"),
         ({"seed": 2**31}, "seed=2147483648 must be at least 0 and below 2147483648"),
@@ -76,7 +74,6 @@ def test_a_value_of_another_type_is_an_error(values: object, expected: str) -> N
         ({"data": {"train": ["/x/a.tsv", "/y/a.tsv.gz"]}}, "two files of data.train are named a: give one a"),
         ({"data": {"train": [{"path": "/a", "tag": "two words"}]}}, "tag='two words' must be ASCII"),
         ({"data": {"train": [{"path": "/a", "tag": "<bt>"}]}}, "does not go with tokenizer.kind=wordpiece"),
-        ({"data": {"stages": [{"mix": {"a": 1}}]}}, "data.stages mixes the files of data.train"),
         (stages({}), "data.stages[0].mix names no file; files of data.train: ted, web"),
         (stages({"mix": {"tde": 1}}), "mix names tde, which is no file of data.train — did you mean ted?"),
         (stages({"mix": {"ted": 0}}), "data.stages[0].mix: the share of ted is 0.0; it must be above 0"),
@@ -117,7 +114,6 @@ def test_the_longest_sentence_must_fit_into_a_batch_by_tokens() -> None:
         ("tokenizer.kind=sentencepiece", "task=next-word needs tokenizer.kind=words, not sentencepiece"),
         ("validation.metric=bleu", "task=next-word needs validation.metric=loss, not bleu"),
         ("model.tied_embeddings=target", "does not go with task=next-word: use all"),
-        ("model.decoder_layers=2", "model.decoder_layers does not go with task=next-word"),
         ("training.bidirectional=0.3", "training.bidirectional=0.3 needs task=translation"),
         ("data.train=[a.tsv]", "data.train names pairs, which task=next-word does not read: use data.path"),
         ("model.max_positions=19", "data.window=20 must be at most model.max_positions=19"),

@@ -23,8 +23,8 @@ def download(
 ) -> None:
     """Download the data set, the public corpora and the tokenizer of a config, unless they are there already.
 
-    Relevant options: data.source, data.dataset, data.data_dir, data.archive_url (a mirror), corpora in
-    data.train, data.validation and data.test, tokenizer.kind, tokenizer.path and tokenizer.url (a mirror).
+    Relevant options: data.source, data.dataset, data.data_dir, corpora in data.train, data.validation and
+    data.test, tokenizer.kind and tokenizer.path.
     Interrupted downloads resume. Proxies are taken from the environment (HTTPS_PROXY).
 
     Example: ptenmt download --config base.yaml --set data.data_dir=tfds

@@ -142,7 +142,7 @@ def _opened(input_file: Path | None) -> AbstractContextManager[Lines]:
             f"--input {input_file} is a document, not lines of text",
             f"ptenmt translate {input_file} --output-dir DIR keeps its layout",
         )
-    return opened_lines(input_file or Path("-"), keeps_returns=True)
+    return opened_lines(input_file or Path("-"))
 
 
 def _part(shard: str, input_file: Path | None, output_file: Path | None) -> tuple[int, int]:
@@ -153,7 +153,7 @@ def _part(shard: str, input_file: Path | None, output_file: Path | None) -> tupl
     number, count = (int(found[1]), int(found[2])) if found else (0, 0)
     if not 1 <= number <= count:
         raise PtenmtError(f"--shard {shard} is not K/N with K from 1 to N", "such as --shard 3/16")
-    with opened_lines(input_file, keeps_returns=True) as lines:
+    with opened_lines(input_file) as lines:
         return find_shard(lines, number, count, BUFFER_SIZE)
 
 

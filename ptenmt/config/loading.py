@@ -23,10 +23,12 @@ _REMOVED = {
     "data.filters.same_numbers": "OpusFilter compares numbers",
     "data.filters.same_urls": "OpusFilter compares URLs",
     "data.filters.balanced_brackets": "OpusFilter counts brackets",
+    "data.archive_url": "the web archive is tried, too",
     "data.limit": "limit of each file, or training.max_steps",
     "data.short_windows": "model.prediction=causal learns from every prefix",
     "tokenizer.sampling": "data.augment.typos, model.word_dropout",
     "tokenizer.sha256": "vocabularies are verified as they are read",
+    "tokenizer.url": "tokenizer.path",
     "checkpoint.keep_best": "ptenmt average --last K",
     "decoding.coverage_penalty": "decoding.length_penalty",
     "training.tensorboard": "ptenmt inspect history",
@@ -70,9 +72,7 @@ def load_config(name: str | Path, overrides: Sequence[str] = ()) -> Config:
             return build_config(values, Path(), path.parent)
         except ConfigError as error:
             changed = {override.partition("=")[0].strip() for override in overrides}
-            where = f"{shown} with --set:" if changed else f"{shown}:"
-            if error.message.partition("=")[0] in changed:
-                where = "--set"
+            where = "--set" if error.message.partition("=")[0] in changed else f"{shown}:"
             raise ConfigError(f"{where} {error.message}", error.hint) from error
     except RecursionError as error:
         raise ConfigError(f"{shown} is nested too deeply, or refers to itself") from error

@@ -22,9 +22,6 @@ Activation = Literal["relu", "gelu", "swish", "swiglu"]
 SourceMarks = Literal["both", "end", "none"]
 Positions = Literal["sinusoidal", "none"]
 
-TOKENIZER_URL = (
-    "https://storage.googleapis.com/download.tensorflow.org/models/ted_hrlr_translate_pt_en_converter.zip"
-)
 MAX_ALTERNATIVES = 1000
 """A thousand next-token alternatives take a second; the time grows faster than their number."""
 NUM_SEEDS = 2**32
@@ -89,7 +86,7 @@ class CorpusFile:
     """One source of sentence pairs: a two-column file, two aligned text files, or a public corpus."""
 
     path: str | None = _path()
-    """A ``.tsv`` or ``.csv`` file, plain or ``.gz``: source sentence, target sentence."""
+    """A ``.tsv`` file, plain or ``.gz``: source sentence, tab, target sentence."""
     source: str | None = _path()
     """A text file with one source sentence per line (instead of ``path``, together with ``target``)."""
     target: str | None = _path()
@@ -182,12 +179,6 @@ class AugmentConfig(Section, name="data.augment"):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        cases = self.upper_case + self.title_case + self.lower_case
-        require(
-            cases < 1,
-            "data.augment.upper_case, title_case and lower_case cannot all be this frequent: "
-            f"together they are {cases:g} and must be below 1",
-        )
         require(
             not self.names or self.name_list is not None,
             f"data.augment.names={self.names} needs names: set data.augment.name_list",
@@ -234,8 +225,6 @@ class DataConfig(Section, name="data"):
     direction set ``reverse``."""
     data_dir: str | None = _storage()
     """The TFDS folder; by default TFDS's own, ``~/tensorflow_datasets``."""
-    archive_url: str | None = _resumable(None)
-    """A mirror of the TED archive; by default the address that TFDS knows."""
     path: str | None = _path()
     """One file of pairs, from which validation and test pairs are split; or a next-word model's text."""
     train: tuple[CorpusFile, ...] = _resumable(())
@@ -320,7 +309,6 @@ class DataConfig(Section, name="data"):
             self._check_stages(names)
 
     def _check_stages(self, names: Sequence[str]) -> None:
-        require(bool(names), "data.stages mixes the files of data.train, which has none")
         weighted = [file.label for file in self.train if file.weight != 1]
         require(
             not weighted,
@@ -354,8 +342,6 @@ class TokenizerConfig(Section, name="tokenizer"):
     the imported model that a training starts from (``--init-from``)."""
     path: str | None = _storage()
     """The published tokenizer's folder, if it is already on this machine (kind ``wordpiece``)."""
-    url: str = _resumable(TOKENIZER_URL)
-    """Where the published tokenizer is downloaded from (kind ``wordpiece``)."""
     vocabulary_size: int = _option(8000, least=8)
     """Maximum vocabulary size, special tokens included (not ``wordpiece``)."""
     shared: bool = False
@@ -570,13 +556,6 @@ class ValidationConfig(Section, name="validation"):
     patience: int | None = _resumable(None, least=1)
     """Early stopping: end after this many validations in a row without a better score, in the last stage."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(
-            self.patience is None or self.every_epochs is not None or self.every_steps is not None,
-            f"validation.patience={self.patience} needs validation.every_epochs or validation.every_steps",
-        )
-
 
 @dataclass(frozen=True, kw_only=True)
 class CheckpointConfig(Section, name="checkpoint"):
@@ -721,7 +700,12 @@ class Config:
             f"the tag {tags[0] if tags else ''} does not go with tokenizer.kind={self.tokenizer.kind}: "
             "only sentencepiece can have tokens of your own",
         )
-        self._check_augment()
+        augment = self.data.augment
+        require(
+            self.tokenizer.kind == "sentencepiece" or not (augment.symbols or augment.placeholders),
+            "data.augment.symbols and placeholders need tokens of their own, and "
+            f"tokenizer.kind={self.tokenizer.kind} cannot have any; use sentencepiece",
+        )
         require(
             self.model.tied_embeddings != "all" or self.tokenizer.shared or self.tokenizer.kind == "imported",
             "model.tied_embeddings=all does not go with tokenizer.shared=false: "
@@ -741,23 +725,6 @@ class Config:
         """Whether the model's text is lower-case: by ``data.lowercase``, or like the published tokenizer."""
         return self.data.lowercase or self.tokenizer.kind == "wordpiece"
 
-    def _check_augment(self) -> None:
-        """Reject noises that the tokenizer or the preparation of text would undo."""
-        augment, kind = self.data.augment, self.tokenizer.kind
-        require(
-            kind == "sentencepiece" or not (augment.symbols or augment.placeholders),
-            "data.augment.symbols and placeholders need tokens of their own, and "
-            f"tokenizer.kind={kind} cannot have any; use sentencepiece",
-        )
-        is_lower = self.has_lowercase_text or (
-            self.data.source == "tfds" and self.data.tokenization in (None, "given")
-        )
-        require(
-            not is_lower or not (augment.upper_case or augment.title_case or augment.lower_case),
-            "data.augment.upper_case, title_case and lower_case need text in both cases: it is lower-case by "
-            "data.lowercase, tokenizer.kind=wordpiece or the corpus of data.source=tfds",
-        )
-
     def _check_next_word(self) -> None:
         kind, metric, model = self.tokenizer.kind, self.validation.metric, self.model
         window = self.data.window
@@ -770,7 +737,6 @@ class Config:
             model.tied_embeddings != "target",
             "model.tied_embeddings=target does not go with task=next-word: use all",
         )
-        require(model.decoder_layers is None, "model.decoder_layers does not go with task=next-word")
         require(
             window <= model.max_positions,
             f"data.window={window} must be at most model.max_positions={model.max_positions}",

@@ -264,11 +264,6 @@ def sorted_batches(pairs: EncodedPairs, sentences: int) -> Iterator[Batch]:
         yield pairs.source.padded(rows), pairs.target.padded(rows)
 
 
-def num_batches(pairs: EncodedPairs, sentences: int) -> int:
-    """Number of batches of ``sentences`` pairs, including a last partial one."""
-    return -(-len(pairs) // sentences)
-
-
 def _rounded_up(lengths: np.ndarray) -> np.ndarray:
     """Lengths to which pairs are padded: 1 to 16, then eight per octave (18, 20 … 32, 36 … 64, 72 …).
 

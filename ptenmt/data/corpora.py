@@ -141,5 +141,5 @@ def fetch_corpora(data: DataConfig, on_progress: OnDownload | None = None) -> li
     names = dict.fromkeys(file.corpus for file in files if file.corpus)
     corpora = [PublicCorpus.find(name, data) for name in names]  # all, before the first download
     for corpus in corpora:
-        fetch(corpus.url, corpus.archive, sha256=None, mirror="", on_progress=on_progress)
+        fetch(corpus.url, corpus.archive, sha256=None, on_progress=on_progress)
     return [corpus.facts() for corpus in corpora]

@@ -64,7 +64,7 @@ def fetch_sources(config: Config, on_progress: OnDownload | None = None) -> Toke
     """
     options = config.tokenizer
     if options.kind == "wordpiece":
-        folder = published_tokenizer(options.url, options.path, on_progress)
+        folder = published_tokenizer(options.path, on_progress)
         options = replace(options, path=str(folder))
     fetch_data(config.data, on_progress)
     return options
@@ -75,7 +75,7 @@ def fetch_data(data: DataConfig, on_progress: OnDownload | None = None) -> None:
     if data.source == "tfds":
         from ptenmt.data.tfds import prepare_tfds  # which imports TensorFlow
 
-        prepare_tfds(data.dataset, data.data_dir, data.archive_url, on_progress)
+        prepare_tfds(data.dataset, data.data_dir, on_progress)
     fetch_corpora(data, on_progress)
 
 
@@ -149,7 +149,9 @@ def _write_training_pairs(folder: Path, sources: "Sources", seed: int) -> dict[s
             reports[number].add(report)
             yield number, chunk
 
-    given, per_chunk = sources.own_held_out(), filters.pair_filters(data)
+    own = [split for split in _HELD_OUT if sources.splits[split]]
+    given = [pair for split in own for pair in sources.given_pairs(split) or ()]
+    per_chunk = filters.pair_filters(data)
     with TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as spool:
         # The held-out pairs are known when all are read; text is prepared once, during that reading.
         prepared = done(partial(_prepared_chunk, data), sources.training_chunks())
@@ -293,11 +295,6 @@ class Sources:
                     )
                 pairs.append(pair)
         return pairs
-
-    def own_held_out(self) -> list[SentencePair]:
-        """Read the validation and test pairs that have files of their own."""
-        own = [split for split in _HELD_OUT if self.splits[split]]
-        return list(chain.from_iterable(self.given_pairs(split) or () for split in own))
 
 
 def raw_training_pairs(data: DataConfig) -> Iterator[SentencePair]:

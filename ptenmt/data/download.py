@@ -1,9 +1,9 @@
 """Downloads over HTTP, resumable and verified. The published tokenizer is one of them."""
 
+import logging
 import lzma
 import os
 import shutil
-import time
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -13,33 +13,31 @@ from urllib.parse import urlsplit
 import platformdirs
 import requests
 import urllib3
+from requests.adapters import HTTPAdapter
 
 from ptenmt.atomic_files import exclusive, file_checksum, folder_written_whole, output_errors
 from ptenmt.errors import DownloadError, DownloadProgress, OnDownload, TokenizerError
 
+TOKENIZER_URL = (
+    "https://storage.googleapis.com/download.tensorflow.org/models/ted_hrlr_translate_pt_en_converter.zip"
+)
 _CHUNK = 1 << 16
 _TIMEOUT = (5.0, 15.0)  # seconds to connect, and to the first and between two arrivals of data
-_ATTEMPTS = 3  # in a row without progress
-_BACKOFF = 0.5  # seconds before the second attempt, doubled before each next one
-_TEMPORARY = {408, 429, 500, 502, 503, 504}
+_RETRIES = urllib3.Retry(
+    2, backoff_factor=0.5, status_forcelist=[408, 429, 500, 502, 503, 504], respect_retry_after_header=False
+)
+logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)  # it warns of each retry
+_INTERRUPTIONS = (requests.ConnectionError, requests.Timeout, urllib3.exceptions.HTTPError)
 _MAX_UNPACKED_BYTES = 1_000_000_000  # the published tokenizer has half a million
 _VOCABULARY = "assets/pt_vocab.txt"
 WEB_ARCHIVE = "https://web.archive.org/web/20240301220426if_/"
 """Begins the address of a page's or file's copy in the web archive; the copy nearest in time answers."""
 
-
-class _ConnectionLost(Exception):
-    """The server or the connection failed; another attempt may succeed."""
-
-
-_INTERRUPTIONS = (requests.ConnectionError, requests.Timeout, urllib3.exceptions.HTTPError, _ConnectionLost)
 _Report = Callable[[int, int | None], None]
 """Called with the bytes that have arrived, and those of the whole file, if they are known."""
 
 
-def fetch(
-    url: str, destination: Path, *, sha256: str | None, mirror: str, on_progress: OnDownload | None = None
-) -> Path:
+def fetch(url: str, destination: Path, *, sha256: str | None, on_progress: OnDownload | None = None) -> Path:
     """Download ``url`` to ``destination``, unless the file exists already; returns ``destination``.
 
     The bytes are written to ``<destination>.part``, which is renamed when it is complete and verified. An
@@ -47,8 +45,8 @@ def fetch(
     downloads and the others wait. Proxies come from the environment (``HTTPS_PROXY`` etc.).
 
     The destination's folder is created. A file with another checksum than ``sha256``, hexadecimal, is
-    replaced; None accepts any content: then what unpacks the file has to find damage. ``mirror`` is the
-    option for another address, if there is one. ``on_progress`` is called with the state after every chunk.
+    replaced; None accepts any content: then what unpacks the file has to find damage. ``on_progress`` is
+    called with the state after every chunk.
     Raises DownloadError if the file cannot be reached or verified, OutputError if it cannot be written.
     """
     if _is_complete(destination, sha256):
@@ -71,11 +69,10 @@ def fetch(
                 part.unlink()
                 _receive(url, part, report)
         except (requests.RequestException, *_INTERRUPTIONS) as error:
-            other = f"set {mirror} to a mirror, such as {WEB_ARCHIVE}{url}, or " if mirror else ""
             raise DownloadError(
                 f"cannot download {destination.name} from {url}: {_reason(error)}",
-                hint=f"check the network and the address, {other}put the file at {destination} by hand; "
-                "demo.yaml needs no download",
+                hint="check the network and the address, or put the file at "
+                f"{destination} by hand, such as from {WEB_ARCHIVE}{url}; demo.yaml needs no download",
             ) from error
         if not _is_complete(part, sha256):
             actual = file_checksum(part)
@@ -95,34 +92,33 @@ def _is_complete(file: Path, sha256: str | None) -> bool:
 
 def _receive(url: str, part: Path, report: _Report) -> None:
     """Complete the part, in as many attempts as make progress."""
-    size, failures = _size(part), 0
-    report(size, None)  # a host that cannot be reached takes a while
-    while True:
-        try:
-            return _attempt(url, part, report)
-        except _INTERRUPTIONS:
-            failures = 1 if _size(part) > size else failures + 1
-            size = max(size, _size(part))
-            if failures == _ATTEMPTS:
-                raise
-        time.sleep(_BACKOFF * 2 ** (failures - 1))
+    report(_size(part), None)  # a host that cannot be reached takes a while
+    with requests.Session() as session:
+        for scheme in ("http://", "https://"):
+            session.mount(scheme, HTTPAdapter(max_retries=_RETRIES))
+        while True:
+            size = _size(part)
+            try:
+                _attempt(session, url, part, report)
+                break
+            except _INTERRUPTIONS:
+                if _size(part) <= size:
+                    raise
 
 
-def _attempt(url: str, part: Path, report: _Report) -> None:
+def _attempt(session: requests.Session, url: str, part: Path, report: _Report) -> None:
     """Append the rest of the file to the part as its bytes come: a ``.gz`` file stays compressed."""
     offset = _size(part)
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={offset}-"} if offset else {})
-    with requests.get(url, headers=headers, stream=True, timeout=_TIMEOUT) as response:
-        status = f"HTTP {response.status_code} {response.reason}"
-        is_rest = response.headers.get("Content-Range", "").startswith(f"bytes {offset}-")
-        if response.status_code == 416 or (response.status_code == 206 and not is_rest):
-            part.unlink(missing_ok=True)  # the part does not fit the file
-            raise _ConnectionLost(status)
-        if response.status_code in _TEMPORARY:
-            raise _ConnectionLost(status)
-        if response.status_code not in (200, 206):
-            raise requests.HTTPError(status)
+    with session.get(url, headers=headers, stream=True, timeout=_TIMEOUT) as response:
         is_rest = response.status_code == 206
+        is_other = is_rest and not response.headers.get("Content-Range", "").startswith(f"bytes {offset}-")
+        if offset and (response.status_code == 416 or is_other):  # the part does not fit the file
+            part.unlink()
+            _attempt(session, url, part, report)
+            return
+        if response.status_code not in (200, 206):
+            raise requests.HTTPError(f"HTTP {response.status_code} {response.reason}")
         length = response.headers.get("Content-Length", "")
         total = offset * is_rest + int(length) if length.isdecimal() else None
         with part.open("ab" if is_rest else "wb") as file:
@@ -132,8 +128,6 @@ def _attempt(url: str, part: Path, report: _Report) -> None:
                 report(file.tell(), total)
             file.flush()
             os.fsync(file.fileno())
-            if total is not None and file.tell() != total:
-                raise _ConnectionLost(f"{file.tell()} of {total} bytes arrived")
 
 
 def _size(part: Path) -> int:
@@ -177,11 +171,11 @@ def unpack_zip(archive: Path, folder: Path, limit: int = _MAX_UNPACKED_BYTES) ->
         ) from error
 
 
-def published_tokenizer(url: str, path: str | None, on_progress: OnDownload | None = None) -> Path:
+def published_tokenizer(path: str | None, on_progress: OnDownload | None = None) -> Path:
     """Find or download the published tokenizer: the folder with ``assets/``, where the vocabularies are.
 
-    It is ``path``, or a folder of the user's cache, filled from the zip archive at ``url``. The vocabularies
-    are verified when they are read.
+    It is ``path``, or a folder of the user's cache, filled from the zip archive at TOKENIZER_URL. The
+    vocabularies are verified when they are read.
 
     Raises:
         TokenizerError: ``path`` contains no tokenizer.
@@ -196,27 +190,22 @@ def published_tokenizer(url: str, path: str | None, on_progress: OnDownload | No
                 hint="set tokenizer.path to the unpacked folder, or leave it out to download the tokenizer",
             )
         return given
-    cache = platformdirs.user_cache_path("ptenmt")
-    folder = cache / PurePosixPath(urlsplit(url).path).name.removesuffix(".zip")
+    folder = platformdirs.user_cache_path("ptenmt") / PurePosixPath(
+        urlsplit(TOKENIZER_URL).path
+    ).name.removesuffix(".zip")
     if tokenizer := _tokenizer_below(folder):
         return tokenizer
-    hint = "unpack the tokenizer by hand and set tokenizer.path to its folder"
-    with output_errors(f"write {cache}", hint), exclusive(folder.with_name(f"{folder.name}.lock")):
+    archive = folder.with_name(f"{folder.name}.zip")
+    fetch(TOKENIZER_URL, archive, sha256=None, on_progress=on_progress)
+    try:
+        unpack_zip(archive, folder)
         if tokenizer := _tokenizer_below(folder):
             return tokenizer
-        archive = folder.with_name(f"{folder.name}.zip")
-        fetch(url, archive, sha256=None, mirror="tokenizer.url", on_progress=on_progress)
-        try:
-            unpack_zip(archive, folder)
-            if tokenizer := _tokenizer_below(folder):
-                return tokenizer
-            shutil.rmtree(folder)
-            raise DownloadError(
-                f"{archive} contains no tokenizer: {_VOCABULARY} is missing", hint="check tokenizer.url"
-            )
-        except DownloadError:
-            archive.unlink(missing_ok=True)  # or the next run would find the same bad file
-            raise
+        shutil.rmtree(folder)
+        raise DownloadError(f"{archive} contains no tokenizer: {_VOCABULARY} is missing")
+    except DownloadError:
+        archive.unlink(missing_ok=True)  # or the next run would find the same bad file
+        raise
 
 
 def _tokenizer_below(folder: Path) -> Path | None:

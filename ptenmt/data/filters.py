@@ -13,6 +13,7 @@ from functools import partial
 from hashlib import blake2b
 from html.entities import html5
 from itertools import compress
+from typing import Any
 
 import numpy as np
 
@@ -91,17 +92,16 @@ def pair_filters(data: DataConfig) -> dict[str, Filter]:
     Raises DataError if the language identifier does not know a language.
     """
     options = data.filters
-    filters: dict[str, Filter] = {}
-    if words := options.max_words:
-        filters[f"over {words} words"] = partial(_each_side, partial(_has_few_words, words))
-    if ratio := options.max_length_ratio:
-        filters[f"length ratio over {ratio}"] = partial(_each_pair, partial(_have_similar_lengths, ratio))
-    if length := options.max_word_length:
-        filters[f"word over {length} characters"] = partial(_each_side, partial(_has_short_words, length))
-    if share := options.min_letters:
-        filters[f"letters under {share:.0%}"] = partial(_each_side, partial(_has_letters, share))
-    if options.different_sides:
-        filters["identical sides"] = partial(_each_pair, _differ)
+    tests: list[tuple[str, Any, Callable[..., bool]]] = [
+        ("over {} words", options.max_words, _have_few_words),
+        ("length ratio over {}", options.max_length_ratio, _have_similar_lengths),
+        ("word over {} characters", options.max_word_length, _have_short_words),
+        ("letters under {:.0%}", options.min_letters, _have_letters),
+        ("identical sides", options.different_sides, _differ),
+    ]
+    filters: dict[str, Filter] = {
+        name.format(limit): partial(_each_pair, partial(test, limit)) for name, limit, test in tests if limit
+    }
     if options.right_language:
         languages = (data.source_language, data.target_language)
         language_check(languages)  # an unknown language is an error now
@@ -143,40 +143,36 @@ def _without_overlap(sources: set[bytes], targets: set[bytes], chunk: Chunk) -> 
 
 
 def _in_languages(languages: tuple[str, str], chunk: Chunk) -> Sequence[bool]:
-    check = language_check(languages)
-    sources, targets = (
-        check.foreign([pair[side] for pair in chunk], language) for side, language in enumerate(languages)
-    )
-    return [source is None and target is None for source, target in zip(sources, targets, strict=True)]
+    foreign = language_check(languages).foreign
+    return [
+        all(foreign(text, language) is None for text, language in zip(pair, languages, strict=True))
+        for pair in chunk
+    ]
 
 
 def _each_pair(test: Callable[[str, str], bool], chunk: Chunk) -> Sequence[bool]:
     return [test(source, target) for source, target in chunk]
 
 
-def _each_side(test: Callable[[str], bool], chunk: Chunk) -> Sequence[bool]:
-    return [test(source) and test(target) for source, target in chunk]
+def _have_few_words(limit: int, *texts: str) -> bool:
+    return all(text.count(" ") < limit for text in texts)
 
 
-def _has_few_words(limit: int, text: str) -> bool:
-    return text.count(" ") < limit
-
-
-def _have_similar_lengths(limit: float, source: str, target: str) -> bool:
-    lengths = ((text.count(" ") + 1, len(text), len(text.encode())) for text in (source, target))
+def _have_similar_lengths(limit: float, *texts: str) -> bool:
+    lengths = ((text.count(" ") + 1, len(text), len(text.encode())) for text in texts)
     return any(max(sizes) / min(sizes) <= limit for sizes in zip(*lengths, strict=True))
 
 
-def _has_short_words(limit: int, text: str) -> bool:
-    return len(text) <= limit or re.search(_LONG % (limit + 1), text) is None
+def _have_short_words(limit: int, *texts: str) -> bool:
+    return all(len(text) <= limit or re.search(_LONG % (limit + 1), text) is None for text in texts)
 
 
-def _has_letters(share: float, text: str) -> bool:
-    num_letters = len(_ASCII_SIGNS_AND_DIGITS.sub("", text))
-    return num_letters >= share * (len(text) - text.count(" "))
+def _have_letters(share: float, *texts: str) -> bool:
+    counts = ((len(_ASCII_SIGNS_AND_DIGITS.sub("", text)), len(text) - text.count(" ")) for text in texts)
+    return all(num_letters >= share * num_signs for num_letters, num_signs in counts)
 
 
-def _differ(source: str, target: str) -> bool:
+def _differ(_limit: bool, source: str, target: str) -> bool:
     return source.casefold() != target.casefold()
 
 

@@ -45,13 +45,10 @@ def foreign_languages(texts: Sequence[str], language: str) -> list[str | None]:
 
     Texts whose words are usual in the language are not examined, so that py3langid is seldom loaded.
     """
-    rows = [row for row, text in enumerate(texts) if seems_foreign(text, language)]
-    found: list[str | None] = [None] * len(texts)
-    if rows:
-        foreign = language_check((), None).foreign([texts[row] for row in rows], language)
-        for row, other in zip(rows, foreign, strict=True):
-            found[row] = other
-    return found
+    return [
+        language_check((), None).foreign(text, language) if seems_foreign(text, language) else None
+        for text in texts
+    ]
 
 
 def seems_foreign(text: str, language: str) -> bool:
@@ -108,11 +105,8 @@ class LanguageCheck:
         pairs = [(language, share / total) for language, share in shares.items()]
         return sorted(pairs, key=lambda pair: -pair[1])
 
-    def foreign(self, texts: Sequence[str], language: str) -> list[str | None]:
-        """Return the language of each text that is surely not in this one, None for other texts."""
-        return [self._foreign(text, language) for text in texts]
-
-    def _foreign(self, text: str, language: str) -> str | None:
+    def foreign(self, text: str, language: str) -> str | None:
+        """Return the language of a text that is surely not in this one, None for another text."""
         scores, scale = self._scores(text)
         best, score = next(iter(scores.items()))
         evidence = score - scores[language]
@@ -124,9 +118,5 @@ class LanguageCheck:
         return dict(self._identifier.rank(encoded)), math.sqrt(max(len(encoded), 1))
 
 
-@cache
-def language_check(
-    expected: tuple[str, ...], others: tuple[str, ...] | None = LIKELY_LANGUAGES
-) -> LanguageCheck:
-    """One for each process: it takes 0.5 s to load."""
-    return LanguageCheck(expected, others)
+language_check = cache(LanguageCheck)
+"""One for each process: it takes 0.5 s to load."""

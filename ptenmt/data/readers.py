@@ -4,7 +4,6 @@ A line ends at ``\n`` or ``\r\n`` only: other characters that Unicode calls line
 Text is UTF-8, with or without a byte order mark.
 """
 
-import csv
 import gzip
 import io
 import os
@@ -14,7 +13,6 @@ import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Literal, cast
@@ -28,23 +26,16 @@ _CHUNK = 1 << 16
 
 
 class Lines:
-    """The lines of an open file without their ends; they can be read once.
+    """The lines of an open file without their line feeds; they can be read once.
 
     Errors have the ``name`` of the file. ``stored`` is the file on disk, compressed or not; None if its size
-    is unknown. If it ``keeps_returns``, the carriage return of a line end is part of the line. ``num_bytes``
-    counts the uncompressed bytes read.
+    is unknown. ``num_bytes`` counts the uncompressed bytes read.
     """
 
     def __init__(
-        self,
-        file: io.BufferedIOBase,
-        name: str,
-        *,
-        stored: io.BufferedIOBase | None = None,
-        keeps_returns: bool = False,
+        self, file: io.BufferedIOBase, name: str, *, stored: io.BufferedIOBase | None = None
     ) -> None:
         self._file, self._name, self._stored = file, name, stored
-        self._end = b"" if keeps_returns else b"\r"
         self.num_bytes = self._num_read = self._num_ready = 0
         self._lines = self._read()
 
@@ -101,12 +92,11 @@ class Lines:
             if has_many_zeros(line):
                 raise DataError(f"{self._name} is not UTF-8 but UTF-16, or no text", _HINT)
         try:
-            text = line.removesuffix(b"\n").removesuffix(self._end).decode()
+            return line.removesuffix(b"\n").decode()
         except UnicodeDecodeError as error:
             raise DataError(
                 f"{self._name}, line {number}: byte {error.start + 1} is not valid UTF-8", _HINT
             ) from error
-        return text
 
 
 def has_many_zeros(content: bytes) -> bool:
@@ -115,17 +105,12 @@ def has_many_zeros(content: bytes) -> bool:
 
 
 @contextmanager
-def opened_lines(path: Path, *, keeps_returns: bool = False) -> Iterator[Lines]:
-    """Open a text file, plain or ``.gz``, a pipe, or standard input (``-``); DataError if it cannot be read.
-
-    The other arguments are those of :class:`Lines`.
-    """
-    lines = partial(Lines, keeps_returns=keeps_returns)
+def opened_lines(path: Path) -> Iterator[Lines]:
+    """Open a text file, plain or ``.gz``, a pipe, or standard input (``-``); raises DataError."""
     if str(path) == "-":
         if sys.stdin is None:
             raise DataError("cannot read standard input: it is closed", "give a file")
-        stdin = cast(io.BufferedIOBase, sys.stdin.buffer)
-        yield lines(stdin, "standard input")
+        yield Lines(cast(io.BufferedIOBase, sys.stdin.buffer), "standard input")
         return
     with _readable(str(path)):
         stored = path.open("rb")
@@ -134,14 +119,14 @@ def opened_lines(path: Path, *, keeps_returns: bool = False) -> Iterator[Lines]:
         if path.suffix.lower() == ".gz":  # GzipFile's own lines are slow, a buffer's are not
             file = io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=stored)))
         is_regular = stat.S_ISREG(os.fstat(stored.fileno()).st_mode)
-        known = stored if is_regular else None
-        yield lines(file, str(path), stored=known)
+        yield Lines(file, str(path), stored=stored if is_regular else None)
 
 
 def read_lines(path: Path) -> Iterator[str]:
     """Read the lines of a text file, plain or ``.gz``, without their ends; errors as of :class:`Lines`."""
     with opened_lines(path) as lines:
-        yield from lines
+        for line in lines:
+            yield line.removesuffix("\r")
 
 
 def status(path: Path) -> os.stat_result:
@@ -169,7 +154,6 @@ DEMO_FILE = Path(__file__).with_name("demo.tsv.gz")
 """Everyday Portuguese–English sentence pairs; the README beside the file says how they were made."""
 
 _ONE_LINE = str.maketrans("\t\n\r", "   ")
-_ENDINGS = (".tsv", ".tsv.gz", ".csv", ".csv.gz")
 
 
 def demo_pairs(split: Literal["train", "validation", "test"]) -> list[SentencePair]:
@@ -181,9 +165,9 @@ def demo_pairs(split: Literal["train", "validation", "test"]) -> list[SentencePa
 def read_pairs(file: CorpusFile) -> Iterator[SentencePair]:
     """Read a file of sentence pairs, or two aligned files, in order.
 
-    ``.tsv`` has a tab between the two sentences, and quotes are ordinary characters; ``.csv`` has a comma,
-    and quotes work as usual. Blank lines are skipped in both. A number in a third column, the score of the
-    pair, is not read. In two aligned files every line counts: a blank one is an empty sentence.
+    A file of pairs has a tab between the two sentences, and quotes are ordinary characters. Blank lines are
+    skipped. A number in a third column, the score of the pair, is not read. In two aligned files every line
+    counts: a blank one is an empty sentence.
 
     Raises:
         DataError: The file cannot be read or is empty, or a line is not UTF-8 or not a pair of sentences.
@@ -198,24 +182,23 @@ def read_pairs(file: CorpusFile) -> Iterator[SentencePair]:
 
 
 def _column_pairs(path: Path) -> Iterator[SentencePair]:
-    name = path.name.lower()
-    if not name.endswith(_ENDINGS):
+    if not path.name.lower().endswith((".tsv", ".tsv.gz")):
         raise DataError(
             f"{path} has an unknown ending",
-            hint=f"a file of pairs ends in one of {', '.join(_ENDINGS)}; "
+            hint="a file of pairs ends in .tsv or .tsv.gz, and has a tab between the sentences; "
             "two aligned text files are given as {source: …, target: …}",
         )
-    is_csv = name.endswith((".csv", ".csv.gz"))
-    rows = _csv_rows(path) if is_csv else _tsv_rows(path)
-    for number, row in rows:
-        if not _is_pair(row):
+    for number, line in enumerate(read_lines(path), start=1):
+        row = line.split("\t")
+        if _is_pair(row):
+            yield row[0], row[1]
+        elif line.strip(" "):
             columns = "1 column" if len(row) == 1 else f"{len(row)} columns"
             raise DataError(
                 f"{path}, line {number}: {columns} instead of 2",
                 hint="every line holds a sentence and its translation, or these and a score; columns are "
-                f"separated by {'commas' if is_csv else 'tabs'}",
+                "separated by tabs",
             )
-        yield row[0], row[1]
 
 
 def tsv_line(*columns: str) -> str:
@@ -243,25 +226,3 @@ def _aligned_pairs(file: CorpusFile) -> Iterator[SentencePair]:
             f"{source} has {lengths[0]:,} lines, but {target} has {lengths[1]:,}",
             hint="line n of one file has to be the translation of line n of the other",
         )
-
-
-def _tsv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    for number, line in enumerate(read_lines(path), start=1):
-        if line.strip(" "):
-            yield number, line.split("\t")
-
-
-def _csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    # To the csv module a lone \r is a broken line end, here it is white space.
-    reader = csv.reader((line.replace("\r", " ") + "\n" for line in read_lines(path)), strict=True)
-    first = 1
-    try:
-        for row in reader:
-            if len(row) > 1 or "".join(row).strip():
-                yield first, row
-            first = reader.line_num + 1
-    except csv.Error as error:
-        raise DataError(
-            f"{path}, line {first}: not valid CSV: {error}",
-            hint='put a sentence with a comma or quotes in quotes, and double its own: "a ""b"", c"',
-        ) from error

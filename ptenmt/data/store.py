@@ -262,7 +262,7 @@ class CorpusCache:
         for path in filter(Path.is_dir, self.folder.iterdir()):
             entry = _ENTRY_NAME.search(path.name)
             if entry and (path.name != entry[0] or path.stat().st_mtime < oldest):
-                with contextlib.suppress(OSError), exclusive(self._lock(entry[0]), wait=False):
+                with contextlib.suppress(OSError), exclusive(self._lock(entry[0]), refusal=BlockingIOError):
                     shutil.rmtree(path, ignore_errors=True)
 
 

@@ -28,14 +28,11 @@ _NAME = "ted_hrlr_translate"
 _READ_BATCH = 1024  # pairs; one by one takes four times as long
 
 
-def prepare_tfds(
-    dataset: str, data_dir: str | None, archive_url: str | None, on_progress: OnDownload | None = None
-) -> None:
-    """Fetch and prepare a dataset, unless it is prepared already.
+def prepare_tfds(dataset: str, data_dir: str | None, on_progress: OnDownload | None = None) -> None:
+    """Fetch and prepare a dataset of TED's, such as ``ted_hrlr_translate/pt_to_en``, unless it is prepared.
 
-    It is one of TED's, such as ``ted_hrlr_translate/pt_to_en``.
-    ``data_dir`` None is TFDS's default. The archive comes from ``archive_url``, a mirror; by default from
-    TFDS's address or, if that fails, from the web archive. It has TFDS's checksum.
+    ``data_dir`` None is TFDS's default. The archive comes from TFDS's address or, if that fails, from the
+    web archive. It has TFDS's checksum.
 
     Raises:
         DataError: TFDS has no such pairs, or cannot prepare them.
@@ -47,18 +44,10 @@ def prepare_tfds(
         return
     ((url, info),) = builder.url_infos.items()
     archive = Path(builder.data_dir_root) / "downloads" / "manual" / info.filename
-    fetch_from = partial(
-        fetch,
-        destination=archive,
-        sha256=info.checksum,
-        mirror="data.archive_url",
-        on_progress=on_progress,
-    )
+    fetch_from = partial(fetch, destination=archive, sha256=info.checksum, on_progress=on_progress)
     try:
-        fetch_from(archive_url or url)
+        fetch_from(url)
     except DownloadError as error:
-        if archive_url:
-            raise
         logger.warning("%s; trying the web archive", error.message)
         fetch_from(WEB_ARCHIVE + url)
     tfds.disable_progress_bar()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ptenmt.config.loading import override_decoding
-from ptenmt.data.batches import encode_pairs, num_batches, sorted_batches
+from ptenmt.data.batches import encode_pairs, sorted_batches
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.text import preparation_options
 from ptenmt.errors import OnProgress
@@ -138,7 +138,7 @@ def teacher_forced(
     """Teacher forcing: score the reference tokens, in batches of similar length."""
     encoded, num_truncated = encode_pairs(tokenizers, pairs, model.config.max_positions)
     tokens, loss, num_correct = 0, 0.0, 0
-    total = num_batches(encoded, _LOSS_BATCH)
+    total = -(-len(encoded) // _LOSS_BATCH)
     for done, (source, target) in enumerate(sorted_batches(encoded, _LOSS_BATCH), start=1):
         losses, correct = model.token_losses(source, target)
         tokens += len(losses)

@@ -8,12 +8,12 @@ import json
 import struct
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import numpy as np
 
 from ptenmt.config import ModelConfig
-from ptenmt.config.schema import SourceMarks
+from ptenmt.config.schema import Activation, SourceMarks
 from ptenmt.errors import ModelImportError
 from ptenmt.importing.foreign import (
     TO_FLOAT32,
@@ -21,7 +21,6 @@ from ptenmt.importing.foreign import (
     Tensors,
     Vocabulary,
     check_architecture,
-    model_config,
     read_json,
     reading,
     sentencepiece_models,
@@ -34,7 +33,7 @@ _VERSIONS = (4, 5, 6)
 _DTYPES = ("<f4", "<i1", "<i2", "<i4", "<f2")
 _MAX_POSITIONS = 1024
 """Enough for any sentence; other programs store 5,000."""
-_ACTIVATIONS = {0: "relu", 2: "swish", 3: "gelu"}
+_ACTIVATIONS: dict[int, Activation] = {0: "relu", 2: "swish", 3: "gelu"}
 _UNKNOWN_PARTS = tuple(
     "layernorm_embedding relative rotary alibi project_in norm_residual weight_zero".split()  # noqa: SIM905
 )
@@ -160,7 +159,7 @@ def _model_config(tensors: Tensors, config: dict[str, Any], marks: SourceMarks) 
         return np.array_equal(tensors.read(one), tensors.read(other))
 
     with reading(file):
-        tied = "none"
+        tied: Literal["none", "target", "all"] = "none"
         if is_same("decoder/embeddings/weight", "decoder/projection/weight"):
             is_shared = is_same("encoder/embeddings_0/weight", "decoder/embeddings/weight")
             tied = "all" if is_shared else "target"
@@ -172,7 +171,7 @@ def _model_config(tensors: Tensors, config: dict[str, Any], marks: SourceMarks) 
         heads = int(_scalar(tensors, "encoder/num_heads"))
         head_size = int(_scalar(tensors, "encoder/layer_0/self_attention/head_dim")) or width // heads
         special_size = None if head_size * heads == width else head_size
-        return model_config(
+        return ModelConfig(
             num_layers=encoder,
             decoder_layers=decoder,
             d_model=width,

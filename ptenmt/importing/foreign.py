@@ -183,13 +183,6 @@ class ForeignModel:
         return weights
 
 
-def model_config(*, num_layers: int, decoder_layers: int, **options: Any) -> ModelConfig:
-    """The section ``model``; raises ConfigError for what it cannot be."""
-    if decoder_layers != num_layers:
-        options["decoder_layers"] = decoder_layers
-    return ModelConfig(num_layers=num_layers, **options)
-
-
 def check_architecture(file: Path, options: Mapping[str, tuple[Any, tuple[Any, ...]]]) -> None:
     """Raise ModelImportError for an option of another program whose value is none that ptenmt can express.
 

@@ -14,15 +14,15 @@ import numpy as np
 import yaml
 
 from ptenmt.atomic_files import temporary_folder
-from ptenmt.config import DecodingConfig
+from ptenmt.config import DecodingConfig, ModelConfig
 from ptenmt.config.loading import build_config
+from ptenmt.config.schema import Activation
 from ptenmt.errors import ModelImportError
 from ptenmt.importing.ctranslate2 import read_ctranslate2
 from ptenmt.importing.foreign import (
     ForeignModel,
     Vocabulary,
     check_architecture,
-    model_config,
     most_unpacked,
     open_tensors,
     read_json,
@@ -34,7 +34,7 @@ from ptenmt.model.layouts import in_hugging_face
 _EPSILON = 1e-5
 _MAX_POSITIONS = 512
 """Of OPUS-MT's models, which were trained on sentences up to this length."""
-_ACTIVATIONS = {"relu": "relu", "swish": "swish", "silu": "swish", "gelu": "gelu"}
+_ACTIVATIONS: dict[str, Activation] = {"relu": "relu", "swish": "swish", "silu": "swish", "gelu": "gelu"}
 _SEARCH_OPTIONS = ("beam_size", "length_penalty", "no_repeat_ngram")
 _CONFIG = "special:model.yml"
 """Marian's array with its config, as text."""
@@ -60,7 +60,7 @@ def read_hugging_face(folder: Path) -> ForeignModel:
     check_architecture(file, options)
     vocabulary = _vocabulary(folder, config)
     with reading(file):
-        model = model_config(
+        model = ModelConfig(
             num_layers=config["encoder_layers"],
             decoder_layers=config["decoder_layers"],
             d_model=config["d_model"],
@@ -138,22 +138,13 @@ def _check_marian(file: Path) -> None:
 def _vocabulary(folder: Path, config: Mapping[str, Any]) -> Vocabulary:
     """Hugging Face's, of both languages; its decoder starts from the token for padding."""
     vocabulary = folder / "vocab.json"
-    tokens = _numbered(vocabulary, read_json(vocabulary))
+    ids = read_json(vocabulary)
+    tokens = sorted(ids, key=lambda token: int(ids[token]))
     file, pad = folder / "config.json", config.get("pad_token_id")
     check_architecture(file, {"decoder_start_token_id": (config.get("decoder_start_token_id", pad), (pad,))})
     if not isinstance(pad, int) or pad not in range(len(tokens)):
         raise ModelImportError(f"{file}: pad_token_id={pad!r} is no id of {vocabulary}")
     return Vocabulary(tokens=tokens, start=tokens[pad], unknown="<unk>", end="</s>")
-
-
-def _numbered(file: Path, ids: Mapping[str, Any]) -> list[str]:
-    """The tokens of a vocabulary in the order of ids, which must be 0, 1, 2 and so on."""
-    tokens = sorted(ids, key=lambda token: int(ids[token]))
-    if [ids[token] for token in tokens] != list(range(len(tokens))):
-        raise ModelImportError(
-            f"the ids in {file} are not 0 to {len(tokens) - 1}", "copy or download it again"
-        )
-    return tokens
 
 
 def _decoding(file: Path, found: Mapping[str, Any], *names: str) -> DecodingConfig:

@@ -15,7 +15,6 @@ from ptenmt.data.batches import (
     encode_pairs,
     encode_training_pairs,
     learn_tokenizers,
-    num_batches,
     sorted_batches,
 )
 from ptenmt.data.corpus import Corpus, fetch_sources, load_corpus
@@ -74,7 +73,7 @@ class TranslationValidator:
 
     def validate(self) -> Iterator[ValidationStep | Scores]:
         """Score the current weights; yields the progress in batches and pairs, and ``Scores`` at the end."""
-        total = num_batches(self._encoded, self._sentences) + len(self._pairs)
+        total = -(-len(self._encoded) // self._sentences) + len(self._pairs)
         batches = sorted_batches(self._encoded, self._sentences)
         held_out, done = self._held_out, 0
         for done in held_out.add(batches):

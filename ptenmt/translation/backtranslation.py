@@ -90,7 +90,7 @@ class BackTranslation:
         except DataError as error:
             self.on_warning(f"{error.message}: the language of the lines is not checked")
         while lines := list(islice(texts, BUFFER_SIZE)):
-            foreign = [None] * len(lines) if check is None else check.foreign(lines, languages[0])
+            foreign = [check and check.foreign(line, languages[0]) for line in lines]
             for line, other in zip(lines, foreign, strict=True):
                 yield line, self._reason_of_line(line, other is None)
 

@@ -12,7 +12,7 @@ from ptenmt.data import download
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """No waiting between attempts, no proxy."""
-    monkeypatch.setattr(download, "_BACKOFF", 0.001)
+    monkeypatch.setattr(download._RETRIES, "backoff_factor", 0.001)
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
 

@@ -141,10 +141,7 @@ def test_tokens_of_their_own_are_those_that_the_options_need() -> None:
             "data.augment.symbols and placeholders need tokens of their own",
         ),
         ("words", {"symbols": 0.5}, "and tokenizer.kind=words cannot have any; use sentencepiece"),
-        ("wordpiece", {"upper_case": 0.5}, "lower_case need text in both cases"),
         ("sentencepiece", {"typos": 1.0}, "data.augment.typos=1.0 must be at least 0 and below 1"),
-        ("sentencepiece", {"typos": -0.1}, "data.augment.typos=-0.1 must be at least 0 and below 1"),
-        ("sentencepiece", {"upper_case": 0.6, "lower_case": 0.6}, "together they are 1.2"),
     ],
 )
 def test_noise_that_cannot_work_is_an_error(tokenizer: str, data: dict[str, float], expected: str) -> None:

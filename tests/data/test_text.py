@@ -10,7 +10,7 @@ from ptenmt.config import DataConfig
 from ptenmt.data.corpus import load_split
 from ptenmt.data.languages import seems_foreign
 from ptenmt.data.readers import demo_pairs
-from ptenmt.data.text import TextPreparation, detokenize_tokens, repair_wordpiece, spacing
+from ptenmt.data.text import TextPreparation, detokenize_tokens, repair_wordpiece
 
 SHARED_TFDS = Path(__file__).parents[3] / "shared" / "data" / "tfds"
 
@@ -163,13 +163,6 @@ def test_joining_undoes_splitting(language: str, text: str) -> None:
 def test_wordpiece_splits_are_repaired(pieces: str, tokens: str) -> None:
     assert repair_wordpiece(pieces) == tokens
     assert repair_wordpiece(tokens) == tokens
-
-
-def test_spacing_follows_the_source_unless_it_is_given() -> None:
-    assert spacing(DataConfig()) == "given"
-    assert spacing(DataConfig(source="demo")) == "none"
-    assert spacing(DataConfig(tokenization="none")) == "none"
-    assert spacing(DataConfig(source="demo", tokenization="moses")) == "moses"
 
 
 def test_few_sentences_seem_foreign() -> None:

@@ -131,9 +131,7 @@ def test_what_its_search_cannot_express_is_refused(
     ("kind", "shared", "model", "reason"),
     [
         ("sentencepiece", True, {"activation": "swiglu"}, "model.activation=swiglu"),
-        ("sentencepiece", True, {"positions": "none"}, "model.positions=none"),
         ("sentencepiece", True, {"key_size": 3, "value_size": 3}, "model.key_size=3"),
-        ("sentencepiece", True, {"tied_embeddings": "target"}, "model.tied_embeddings=target"),
         ("sentencepiece", False, {"tied_embeddings": "none"}, "model.tied_embeddings=none"),
         ("words", True, {}, "tokenizer.kind=words, tokenizer.shared=true"),
     ],

@@ -1,7 +1,6 @@
 """Marian's models as runs, against what ``transformers`` computed (marian/README.md)."""
 
 import json
-import re
 import shutil
 import zipfile
 from collections.abc import Callable
@@ -13,7 +12,6 @@ import numpy as np
 import pytest
 import safetensors.numpy
 from ctranslate2.converters import OpusMTConverter
-from opus_files import write_opus
 
 from ptenmt import export_model
 from ptenmt.config import DecodingConfig
@@ -24,25 +22,14 @@ from ptenmt.model.ctranslate2_model import convert
 from ptenmt.model.layouts import in_hugging_face
 from ptenmt.runs import Run
 from ptenmt.runs.trained_model import TrainedModel
-from ptenmt.tokenizers import END, PAD, SPECIAL_PIECES, START, UNK, suppressed_ids
+from ptenmt.tokenizers import END, PAD, START, UNK, suppressed_ids
 from ptenmt.translation import Translator
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 from ptenmt.translation.engine import SearchRequest
 from ptenmt.translation.keras_engine import KerasEngine
-from ptenmt.translation.search import Ranked, beam_search, greedy_search
 
 MADE = Path(__file__).parent / "marian"
 MODEL = MADE / "huggingface"
-
-
-def write_as_opus(folder: Path, model: Path = MODEL) -> Path:
-    weights = safetensors.numpy.load_file(model / "model.safetensors")
-    spms = (model / "source.spm").read_bytes(), (model / "target.spm").read_bytes()
-    ids = json.loads((model / "vocab.json").read_text(encoding="utf-8"))
-    write_opus(
-        folder, weights, json.loads((model / "config.json").read_text()), sorted(ids, key=ids.get), spms
-    )
-    return folder
 
 
 @dataclass
@@ -100,7 +87,7 @@ class Comparison:
             assert [search(ids, options) for ids in self.sources] == expected
 
     def check_everything(self) -> None:
-        """The same logits and translations by NumPy, Keras and CTranslate2."""
+        """The same logits by NumPy and Keras, and translations by Keras and CTranslate2."""
         trained = self.trained
         assert trained.tokenizers.source.encode(self.texts) == [ids[1:-1] for ids in self.sources]
         self.check_logits(trained.numpy_model.logits(self.padded, self.fed))
@@ -116,24 +103,6 @@ class Comparison:
                     engine.submit(SearchRequest([ids], 20, options))()[0][0].ids
                 )
             )
-        self.check_searches(self.numpy_search)
-
-    def numpy_search(self, source: list[int], options: DecodingConfig) -> list[int]:
-        model: Any = self.trained.numpy_model
-
-        def next_tokens(tokens: np.ndarray, state: np.ndarray, count: int) -> tuple[Ranked, np.ndarray]:
-            state = np.concatenate([state, tokens[:, None]], axis=1)
-            logits = model.logits(np.array([source] * len(state)), state)[:, -1].astype(np.float64)
-            logits[:, suppressed_ids(self.trained.config.tokenizer)] = -np.inf
-            logits -= np.log(np.exp(logits - logits.max()).sum(axis=1, keepdims=True)) + logits.max()
-            best = np.argsort(-logits, axis=1)[:, :count]
-            return Ranked(best, np.take_along_axis(logits, best, 1)), state
-
-        state, beams = np.zeros((1, 0), np.int64), options.beam_size
-        if beams == 1:
-            return greedy_search(next_tokens, state, [20])[0].ids
-        found = beam_search(next_tokens, lambda rows, order: rows[order], state, [20], beam_size=beams)
-        return found[0][0].ids
 
 
 def test_a_model_of_hugging_faces_gives_the_same_logits_and_translations(tmp_path: Path):
@@ -181,7 +150,7 @@ def test_its_languages_are_those_that_the_files_state(
 @pytest.mark.filterwarnings("ignore:the .* language is not stated")
 def test_the_forms_of_a_model_are_one_run(tmp_path: Path):
     expected = TrainedModel.load(import_model(MODEL, tmp_path / "run"))
-    opus = write_as_opus(tmp_path / "opus")
+    opus = MADE / "opus"
     with zipfile.ZipFile(tmp_path / "opus.zip", "w") as archive:
         for file in opus.iterdir():
             archive.write(file, file.name)
@@ -243,15 +212,6 @@ def test_a_tag_stands_before_every_source(tmp_path: Path):
         import_model(folder, tmp_path / "other", tag=">>deu<<")
 
 
-def test_the_tokens_of_both_languages_are_one_vocabulary(tmp_path: Path):
-    pair = TrainedModel.load(import_model(MODEL, tmp_path / "run")).tokenizers
-    assert pair.source.vocabulary == pair.target.vocabulary
-    assert tuple(pair.source.vocabulary[:4]) == SPECIAL_PIECES
-    assert pair.target.decode([[START, *pair.target.encode(["Ba di."])[0], END]]) == ["Ba di."]
-    assert UNK in pair.source.encode(["€"])[0]
-    assert "[UNK]" in pair.target.decode([[UNK]])[0]
-
-
 def broken(folder: Path, name: str, change: Callable[[Any], Any]) -> None:
     """Change a JSON file, or the weights, of a model."""
     file = folder / name
@@ -279,10 +239,7 @@ PADS = ("pad_token_id", "decoder_start_token_id")
             rf"{QUERY} has the shape \(6, 8\)",
         ),
         ("config.json", lambda found: found | {"model_type": "bart"}, "cannot express model_type='bart'"),
-        ("config.json", lambda found: found | {"activation_function": "tanh"}, "activation_function='tanh'"),
-        ("config.json", lambda found: found | {"scale_embedding": False}, "scale_embedding=False"),
         ("config.json", lambda found: found | {"encoder_ffn_dim": 12}, "decoder_ffn_dim=16"),
-        ("config.json", lambda found: found | {"d_model": 12}, r"has the shape \(\d+, 8\)"),
         ("config.json", lambda found: found | {"d_model": 9}, "model.d_model=9 must be even"),
         ("config.json", without("d_model"), "config.json has no d_model"),
         ("config.json", lambda found: found | dict.fromkeys(PADS, -1), "pad_token_id=-1 is no id of"),
@@ -291,20 +248,13 @@ PADS = ("pad_token_id", "decoder_start_token_id")
             lambda found: found | {"num_beams": "four"},
             r"n_config\.json: .*beam_size",
         ),
-        ("generation_config.json", lambda found: found | {"num_beams": 4.5}, r"n_config\.json: .*beam_size"),
-        (
-            "generation_config.json",
-            lambda found: found | {"length_penalty": -1.0},
-            r"n_config\.json: .*length",
-        ),
         (
             "tokenizer_config.json",
             lambda found: found | {"source_lang": "ROMANCE"},
             "states ROMANCE as the s",
         ),
-        ("vocab.json", without("<unk>"), "the ids in .* are not 0 to"),
+        ("vocab.json", without("<unk>"), "pad_token_id=80 is no id"),
         ("vocab.json", lambda found: found | {"more": len(found)}, "has the shape"),
-        ("vocab.json", lambda found: list(found), "cannot be read"),
     ],
 )
 def test_what_does_not_fit_is_one_clear_error(tmp_path: Path, name: str, change: Any, message: str):
@@ -316,9 +266,7 @@ def test_what_does_not_fit_is_one_clear_error(tmp_path: Path, name: str, change:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
 
 
-@pytest.mark.parametrize(
-    "missing", ["config.json", "vocab.json", "source.spm", "target.spm", "model.safetensors"]
-)
+@pytest.mark.parametrize("missing", ["config.json", "vocab.json", "target.spm"])
 def test_a_missing_file_is_named(tmp_path: Path, missing: str):
     folder = Path(shutil.copytree(MODEL, tmp_path / "model"))
     (folder / missing).unlink()
@@ -357,17 +305,10 @@ def test_errors_name_the_archive_and_not_the_folder_of_its_files(tmp_path: Path,
         assert message in raised.value.message
         assert str(tmp_path) not in (raised.value.message + raised.value.hint).replace(str(given), "")
         assert "unpacked" not in raised.value.message
-    text = tmp_path / "a.txt"
-    text.write_text("o gato")
-    with pytest.raises(ModelImportError) as raised:
-        import_model(text, tmp_path / "run")
-    assert raised.value.message == f"{text} is no zip archive or is damaged"
-    assert "Hugging Face's" in raised.value.hint
-    assert "Argos package" in raised.value.hint
 
 
 def test_archives_that_are_truncated_or_too_large_are_refused(tmp_path: Path):
-    folder = write_as_opus(tmp_path / "opus")
+    folder = Path(shutil.copytree(MADE / "opus", tmp_path / "opus"))
     with zipfile.ZipFile(tmp_path / "opus.zip", "w") as archive:
         for file in folder.iterdir():
             archive.write(file, file.name)
@@ -389,24 +330,17 @@ def test_archives_that_are_truncated_or_too_large_are_refused(tmp_path: Path):
         import_model(folder, tmp_path / "run")
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "message"),
-    [
-        ("transformer-ffn-depth", "3", "cannot express transformer-ffn-depth=3"),
-        ("transformer-preprocess", "n", "expected the following combination of options"),
-        ("type", "amun", "Option --type must be 'transformer'"),
-    ],
-)
-def test_an_architecture_of_marians_that_ptenmt_cannot_express_is_named(
-    tmp_path: Path, option: str, value: str, message: str
-):
-    folder = write_as_opus(tmp_path / "opus")
+def test_an_architecture_of_marians_that_ptenmt_cannot_express_is_named(tmp_path: Path):
+    folder = Path(shutil.copytree(MADE / "opus", tmp_path / "opus"))
     (file,) = folder.glob("*.npz")
     with np.load(file) as archive:
         arrays = dict(archive)
-    text = re.sub(
-        rf"^{option}: .*$", f"{option}: {value}", arrays["special:model.yml"].tobytes().decode(), flags=re.M
-    )
-    np.savez(file, **arrays | {"special:model.yml": np.frombuffer(text.encode(), np.int8)})
-    with pytest.raises(ModelImportError, match=message):
-        import_model(folder, tmp_path / "run")
+    options = arrays["special:model.yml"].tobytes().decode()
+    for own, other, message in (
+        ("transformer-ffn-depth: 2", "transformer-ffn-depth: 3", "cannot express transformer-ffn-depth=3"),
+        ("type: transformer", "type: amun", "Option --type must be 'transformer'"),
+    ):
+        changed = np.frombuffer(options.replace(own, other).encode(), np.int8)
+        np.savez(file, **arrays | {"special:model.yml": changed})
+        with pytest.raises(ModelImportError, match=message):
+            import_model(folder, tmp_path / "run")

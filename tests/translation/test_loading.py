@@ -103,7 +103,7 @@ def test_without_tensorflow_only_the_keras_engine_is_missing(run: Run) -> None:
     assert texts(Translator.load(run, pytest.fail))
     with pytest.raises(PtenmtError, match="needs TensorFlow, which is not installed") as failure:
         Translator.load(run, engine="keras")
-    assert failure.value.hint == "install all of ptenmt: in its clone, pip install ."
+    assert failure.value.hint == "install all of ptenmt: in its clone, pip install '.[documents]'"
 
 
 @pytest.fixture
