@@ -294,6 +294,7 @@ def test_a_value_of_another_type_is_an_error(values: object, expected: str) -> N
         ({"model": {"dropout": 1}}, "model.dropout=1.0 must be at least 0 and below 1"),
         ({"optimizer": {"epsilon": 0}}, "optimizer.epsilon=0.0 must be above 0"),
         ({"decoding": {"length_penalty": 400}}, "decoding.length_penalty=400.0 must be at most 10"),
+        ({"decoding": {"num_hypotheses": 5}}, "num_hypotheses=5 must be at most decoding.beam_size=4"),
         ({"decoding": {"top_k": 5}}, "decoding.top_k=5 samples tokens, which needs decoding.beam_size=1"),
         ({"seed": 2**31}, "seed=2147483648 must be at least 0 and below 2147483648"),
         ({"model": {"d_model": 128, "num_heads": 3}}, "d_model=128 is not divisible by model.num_heads=3"),

@@ -79,8 +79,8 @@ def test_what_is_no_number_is_a_dash(ptenmt, copied_run: Path) -> None:
 
 def test_an_unreadable_run_does_not_hide_the_others(ptenmt, copied_run: Path) -> None:
     other = shutil.copytree(copied_run / "checkpoints/tiny", copied_run / "checkpoints/other")
-    (other / "config.yaml").write_text("seed: x")
-    message = "config.yaml is damaged: seed=x must be"
+    (other / "run.json").write_text('{"format_version": 1}')
+    message = "run.json is damaged: it lacks created, data"
 
     answer = ptenmt("info")
     assert "tiny *" in rows(answer.stdout)
