@@ -1,10 +1,11 @@
-"""``ptenmt translate``: text in, text out; every option of how to search."""
+"""``ptenmt translate``: text in, text out; every option of how to search; what is refused."""
 
 import gzip
 import json
 import os
 import re
 import select
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 
 from ptenmt.config.schema import MAX_ALTERNATIVES
 from ptenmt.errors import ConfigError
+from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.single_sentence import next_token_alternatives
 
@@ -258,3 +260,67 @@ def test_text_in_utf16_is_an_error_with_or_without_its_mark(ptenmt, tmp_path: Pa
     assert not out.exists()
     source.write_bytes(b"o\0gato come hoje .\n")  # a stray one separates words
     assert ptenmt("translate", "-i", str(source)).lines == ptenmt("translate", "o gato come hoje .").lines
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["olá", "--input", "pairs.tsv"], "TEXT and --input cannot be used together\n  give one of them"),
+        (["olá", "--resume"], "--resume needs an --output file\n"),
+        (["olá", "-o", "a" * 248], f"cannot write {'a' * 248}: File name too long"),
+        (["olá", "-o", "/dev/null"], "--output /dev/null is not a regular file\n"),
+        (["--input", "checkpoints"], "cannot read checkpoints: Is a directory"),
+        (["olá", "--output", "nowhere/out.txt"], "cannot write nowhere/out.txt: No such file or directory"),
+        (["olá", "--output", "checkpoints"], "cannot write checkpoints: Is a directory"),
+        (["--input", "pairs.tsv", "--output", "./pairs.tsv"], "--output pairs.tsv is the input itself"),
+        (["olá", "--run", "tny"], "no run in checkpoints/tny\n  did you mean tiny?"),
+        (
+            ["olá", "--set", "model.dropout=0"],
+            "--set model.dropout=0: only the section decoding of a trained model",
+        ),
+        (
+            ["olá", "--engine", "keras", "--prefix", "the"],
+            "the Keras engine does not support target prefixes",
+        ),
+    ],
+)
+def test_errors(ptenmt, beside: Path, arguments: list[str], message: str) -> None:
+    before = (beside / "pairs.tsv").read_bytes()
+    names = sorted(path.name for path in beside.iterdir())
+    answer = ptenmt("translate", *arguments, code=1)
+    assert answer.stderr.startswith(f"error: {message}")
+    assert answer.stdout == ""
+    assert (beside / "pairs.tsv").read_bytes() == before
+    assert sorted(path.name for path in beside.iterdir()) == names
+
+
+@pytest.mark.usefixtures("beside")
+def test_a_missing_input_is_an_error_before_the_model_is_loaded(
+    ptenmt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TrainedModel, "load", None)
+    assert "cannot read nowhere.txt" in ptenmt("translate", "--input", "nowhere.txt", code=1).stderr
+
+
+@pytest.mark.parametrize(
+    ("closed", "message"),
+    [
+        ("olá >&-", "error: cannot write standard output: it is closed\n"),
+        ("<&-", "error: cannot read standard input: it is closed\n  give a file\n"),
+    ],
+)
+def test_closed_streams_are_errors(beside: Path, closed: str, message: str) -> None:
+    answer = subprocess.run(
+        f"{shlex.quote(sys.executable)} -m ptenmt translate {closed}",
+        shell=True,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        cwd=beside,
+    )
+    assert (answer.returncode, answer.stderr) == (1, message)
+
+
+def test_a_text_that_looks_like_an_option_needs_dashes(ptenmt) -> None:
+    message = ptenmt("translate", "-5 graus", code=2).stderr
+    assert message == "error: no such option: -5\n  write -- before a text that starts with -\n"

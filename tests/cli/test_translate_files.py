@@ -196,6 +196,9 @@ def test_damaged_partial_output_is_not_resumed(job, stopped, source: Path, tmp_p
     record = tmp_path / ".out.txt.partial.json"
     record.write_text("{")
     assert f"--resume: {record} is damaged" in job(source, "--resume", code=1).stderr
+    record.unlink()
+    record.mkdir()
+    assert f"--resume: cannot read {record}: Is a directory\n" in job(source, "--resume", code=1).stderr
 
 
 def test_sampled_and_compressed_output_is_resumed(job, stopped, source: Path, tmp_path: Path) -> None:

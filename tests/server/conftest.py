@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,20 +75,15 @@ class CapitalsEngine:
         if any("explode" in text for text in texts):
             raise RuntimeError(f"boom: {texts}")
         begun = [list(ids) for ids in request.target_prefixes] or [[] for _ in request.sources]
-        count = request.options.num_hypotheses
+        sizes = [len(ids) if request.with_attention else 0 for ids in request.sources]
+        rows = list(zip(texts, begun, sizes, strict=True))
+        num_tokens, numbers = request.next_token_alternatives, range(request.options.num_hypotheses)
 
         def wait() -> list[list[Hypothesis]]:
             assert self.gate.wait(300)
-            if num_tokens := request.next_token_alternatives:
-                return [
-                    self._next_tokens(text, prefix, num_tokens)
-                    for text, prefix in zip(texts, begun, strict=True)
-                ]
-            sizes = [len(ids) if request.with_attention else 0 for ids in request.sources]
-            return [
-                [self._hypothesis(*each, number, size) for number in range(count)]
-                for *each, size in zip(texts, begun, sizes, strict=True)
-            ]
+            if num_tokens:
+                return [self._next_tokens(text, prefix, num_tokens) for text, prefix, _ in rows]
+            return [[self._hypothesis(*row, number) for number in numbers] for row in rows]
 
         return wait
 
@@ -99,7 +94,7 @@ class CapitalsEngine:
     def _next_tokens(self, text: str, prefix: list[int], count: int) -> list[Hypothesis]:
         """The right token with probability 1; beginnings of other words with lower ones."""
         target = self.tokenizers.target
-        right = self._hypothesis(text, prefix, 0, 0).ids[len(prefix) + 1]
+        right = self._hypothesis(text, prefix).ids[len(prefix) + 1]
         pieces = target.pieces(range(target.vocabulary_size))
         others = [token for token, piece in enumerate(pieces) if piece[0] == "▁" != piece]
         ids = [right, *(token for token in others if token != right)]
@@ -108,7 +103,7 @@ class CapitalsEngine:
             for rank, token in enumerate(ids[:count])
         ]
 
-    def _hypothesis(self, text: str, prefix: list[int], number: int, num_source: int) -> Hypothesis:
+    def _hypothesis(self, text: str, prefix: list[int], num_source: int = 0, number: int = 0) -> Hypothesis:
         whole = "" if number and "nada" in text else text.upper() + "!" * number
         start = self.tokenizers.target.decode([prefix])[0] if prefix else ""
         rest = whole[len(start) :] if whole.startswith(start) or len(start) > len(whole) else whole
@@ -177,17 +172,6 @@ def capitals() -> tuple[TokenizerPair, Config]:
     return build_tokenizers(config.tokenizer, pairs, ("pt", "en")), config
 
 
-@dataclass(eq=False)
-class LazyModel:
-    """Like a ``TrainedModel``: makes its model when it is first used."""
-
-    load: Callable[[], Any]
-
-    @cached_property
-    def numpy_model(self) -> Any:
-        return self.load()
-
-
 @pytest.fixture(scope="session")
 def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
     """Starts a server: ``with serve(characters=10) as served: …``."""
@@ -212,7 +196,7 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
             engine: Any = engines[pair]
             shared: Any = CoalescingEngine(engine, pair)
             translator = Translator(shared, tokenizers, own)
-            trained: Any = LazyModel(load_model)
+            trained: Any = type("Trained", (), {"numpy_model": property(lambda _: load_model())})()
             described = {"source": pair[:2], "target": pair[3:], **_FACTS}
             return Model(translator, trained, described)
 

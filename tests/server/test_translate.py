@@ -206,6 +206,7 @@ def test_a_document_of_many_sentences_waits_its_turn(serve) -> None:
 def test_a_document_that_cannot_be_read_is_said(served) -> None:
     for name, content, status, message in (
         ("x.pdf", b"%PDF", 400, "save it as .docx or .txt first: a PDF has no paragraphs"),
+        ("x.txt", b"o\n" * 20_001, 413, "more than 20,000 texts"),
         ("x.txt", b"o" * 200_001, 413, "200,001 characters; 200,000 are allowed"),
         ("x.txt", b"o" * 10_000_001, 413, "larger than 10,000,000 bytes"),
         ("x.txt", b"o" * 11_000_000, 413, "too large"),

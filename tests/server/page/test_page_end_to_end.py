@@ -179,14 +179,6 @@ def contents(page: "Browser", link: "WebElement") -> Any:
     return page.script("return (await fetch(arguments[0].href)).text()", link)
 
 
-def test_it_copies(page: "Browser") -> None:
-    allowed = {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]}
-    page.driver.execute_cdp_cmd("Browser.grantPermissions", allowed)
-    page["copy"].click()
-    page.until(lambda: page["status"].text == "Copied.")
-    assert page.script("return navigator.clipboard.readText()") == TRANSLATION
-
-
 def test_nothing_is_wider_than_a_phone(page: "Browser") -> None:
     page.driver.set_window_size(320, 800)
     page.words("target")["GALO"].click()
@@ -199,7 +191,12 @@ def test_nothing_is_wider_than_a_phone(page: "Browser") -> None:
     page.driver.set_window_size(1200, 900)
 
 
-def test_the_last_request_and_its_answer_are_shown(page: "Browser") -> None:
+def test_it_copies_and_shows_the_last_request_and_its_answer(page: "Browser") -> None:
+    allowed = {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]}
+    page.driver.execute_cdp_cmd("Browser.grantPermissions", allowed)
+    page["copy"].click()
+    page.until(lambda: page["status"].text == "Copied.")
+    assert page.script("return navigator.clipboard.readText()") == TRANSLATION
     page.all("#exchange summary")[0].click()
     request = {"q": [TEXT], "format": "text", "source": "pt", "target": "en"}
     assert json.loads(page["exchange-request"].text.split("-d '")[1].rstrip("'")) == request

@@ -68,14 +68,11 @@ def test_nothing_comes_from_elsewhere_and_no_text_becomes_markup_or_code() -> No
         assert re.findall(risky, text) == [] or name not in MODULES, name
 
 
-def test_every_file_is_used_and_there(markup: Markup) -> None:
+def test_every_file_is_used_and_there_and_modules_are_fetched_at_once(markup: Markup) -> None:
     both = [*attributes(markup, "src", "href"), *attributes(Markup("docs.html"), "src", "href")]
     named = {name.removeprefix("page/") for name in both} - ROUTES
     imported = {found for name in MODULES for found in re.findall(r'from "\./(.+?)"', TEXTS[name])}
     assert named | imported | {"index.html", "docs.html"} == set(TEXTS)
-
-
-def test_modules_are_fetched_at_once(markup: Markup) -> None:
     preloaded = [found["href"] for name, found in markup.elements if found.get("rel") == "modulepreload"]
     assert preloaded == [f"page/{name}" for name in MODULES if name not in ("app.js", "docs.js")]
 

@@ -142,7 +142,7 @@ def test_what_is_outdated_is_cancelled_and_never_shown(browser: "Browser", scrip
     assert browser["target"].text == "NOVO"
 
 
-def test_typing_is_not_translated_letter_by_letter(browser: "Browser", script: Script) -> None:
+def test_typing_is_translated_by_sentences_and_at_pauses(browser: "Browser", script: Script) -> None:
     browser["source"].click()
     with browser.pauses_held():
         for letter in "o gato dorme":
@@ -151,9 +151,9 @@ def test_typing_is_not_translated_letter_by_letter(browser: "Browser", script: S
     browser.until(lambda: browser["target"].text == "O GATO DORME")
     assert script.texts == ["o gato dorme"]
 
-
-def test_finished_sentences_do_not_wait_for_a_pause(browser: "Browser", script: Script) -> None:
-    with browser.pauses_held():
+    script.begin()
+    browser.write("")
+    with browser.pauses_held():  # for which finished sentences do not wait
         browser["source"].send_keys("O gato dorme. O cão")
         browser.until(lambda: browser["target"].text == "O GATO DORME. …")
         assert script.texts == ["O gato dorme."]
@@ -196,9 +196,6 @@ def test_alternatives_are_shown_with_their_probabilities(browser: "Browser", scr
     browser.words("target")["O"].click()
     browser.until(lambda: browser.all("#menu button"))
     assert browser["menu"].text.split("\n") == ["O GATO COME BEM", "25%"]  # without a prefix
-
-
-def test_escape_closes_a_menu_without_alternatives(browser: "Browser", script: Script) -> None:
     answer(script, "count", {"alternatives": []})
     browser.translate("o gato", "O GATO")
     browser.words("target")["GATO"].click()
