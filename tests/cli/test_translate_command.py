@@ -113,7 +113,9 @@ def test_a_line_from_a_slow_pipe_is_answered_while_the_pipe_is_open(
             while answer.count(b"\n") < line.count(b"\n"):
                 ready, _, _ = select.select([process.stdout], [], [], 60)
                 assert ready, "it waits for the end of the input"
-                answer += process.stdout.read(1000)
+                new = process.stdout.read(1000)
+                assert new, "it has ended"
+                answer += new
         process.stdin.close()
         assert process.stdout.read() == b""
     assert process.returncode == 0
