@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import keras
 import numpy as np
@@ -79,13 +80,22 @@ def weights_of(model: Transformer) -> dict[str, np.ndarray]:
     return {weight.path: weight.numpy() for weight in model.trainable_variables}
 
 
-def write_run(folder: Path, config: Config, pair: TokenizerPair) -> Run:
-    """A run of a random model with these tokenizers."""
+def write_run(
+    folder: Path,
+    config: Config,
+    pair: TokenizerPair,
+    facts: dict[str, Any] | None = None,
+    end: float = 0.0,
+    **info: Any,
+) -> Run:
+    """A run of a random model with these tokenizers; ``end`` is added to the logit of [END]."""
     run = Run(folder)
-    run.write(config, {"data": {}})
+    run.write(config, facts or {"data": {}})
     pair.save(run.tokenizer_folder)
     weights = weights_of(random_model(config.model, *pair.vocabulary_sizes))
-    write_weights(run.weights_folder / "best.safetensors", weights, config, step=1, score=1.0)
+    weights["transformer/final/bias"][END] += end
+    info = {"step": 1, "score": 1.0} | info
+    write_weights(run.weights_folder / "best.safetensors", weights, config, **info)
     return run
 
 
