@@ -34,14 +34,10 @@ def tokenizers(kind: str, **options: object) -> TokenizerPair:
 
 def untrained_run(folder: Path, config: Config, pair: TokenizerPair) -> Run:
     """A run with one checkpoint of random weights, which was scored."""
-    sizes = {
-        "train": {"pairs": 5, "fingerprint": "0123456789abcdef"},
-        "test": {"pairs": 2, "fingerprint": "f"},
-    }
+    train, test = {"pairs": 5, "fingerprint": "0123456789abcdef"}, {"pairs": 2, "fingerprint": "f"}
     # With the [END] of a random model most translations would be empty.
-    run = write_run(
-        folder, config, pair, {"data": {"train": train, "test": test}}, -4, step=7, score=12.34, loss=2.0
-    )
+    facts = {"data": {"train": train, "test": test}}
+    run = write_run(folder, config, pair, facts, -4.0, step=7, score=12.34, loss=2.0)
     for step, bleu in ((7, 12.34), (9, 11.0)):
         scores = {"bleu": bleu, "chrf": 30.21, "loss": 2.0, "accuracy": 0.5}
         History(run.path).add({"epoch": 1, "step": step, "validation": scores})
