@@ -82,6 +82,7 @@ def weights_of(model: Transformer) -> dict[str, np.ndarray]:
     return {weight.path: weight.numpy() for weight in model.trainable_variables}
 
 
+<<<<<<< HEAD
 def attention_of(model: keras.Model, source: np.ndarray, target: np.ndarray) -> dict[str, np.ndarray]:
     """The attention weights in a pass of a Keras model, by the names that ``NumpyTransformer`` gives them."""
     attend, found = MultiHeadAttention.attend, {}
@@ -106,11 +107,24 @@ def attention_of(model: keras.Model, source: np.ndarray, target: np.ndarray) -> 
 
 def write_run(folder: Path, config: Config, pair: TokenizerPair) -> Run:
     """A run of a random model with these tokenizers."""
+=======
+def write_run(
+    folder: Path,
+    config: Config,
+    pair: TokenizerPair,
+    facts: dict[str, Any] | None = None,
+    end: float = 0.0,
+    **info: Any,
+) -> Run:
+    """A run of a random model with these tokenizers; ``end`` is added to the logit of [END]."""
+>>>>>>> hb
     run = Run(folder)
-    run.write(config, {"data": {}})
+    run.write(config, facts or {"data": {}})
     pair.save(run.tokenizer_folder)
     weights = weights_of(random_model(config.model, *pair.vocabulary_sizes))
-    write_weights(run.weights_folder / "best.safetensors", weights, config, step=1, score=1.0)
+    weights["transformer/final/bias"][END] += end
+    info = {"step": 1, "score": 1.0} | info
+    write_weights(run.weights_folder / "best.safetensors", weights, config, **info)
     return run
 
 

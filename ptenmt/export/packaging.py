@@ -219,13 +219,9 @@ def _tokenizer_files(trained: TrainedModel) -> dict[str, bytes]:
         return {"source.spm": source.model, "target.spm": target.model}
     if not isinstance(source, SentencePieceTokenizer) or not isinstance(target, SentencePieceTokenizer):
         return _run_tokenizers(trained)
-    prepared = argos.with_preparation(source.model, trained.config.data)
-    if trained.tokenizers.shared:
-        return {"sentencepiece.model": prepared}
-    return {
-        "source.spm": prepared,
-        "target.spm": argos.with_preparation(target.model, trained.config.data),
-    }
+    names = ("sentencepiece.model",) if trained.tokenizers.shared else ("source.spm", "target.spm")
+    models = zip(names, (source.model, target.model), strict=False)
+    return {name: argos.with_preparation(model, trained.config.data) for name, model in models}
 
 
 def _run_tokenizers(trained: TrainedModel) -> dict[str, bytes]:

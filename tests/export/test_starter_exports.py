@@ -7,10 +7,14 @@ from pathlib import Path
 import ctranslate2
 import pytest
 import sentencepiece
+from test_huggingface import by_transformers
+from test_web_engine import in_node
 
 from ptenmt import export_model
+from ptenmt.export.web_page import model_parts
 from ptenmt.runs import find_run
-from ptenmt.tokenizers import UNK
+from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.tokenizers import END, START, UNK
 from ptenmt.translation import Translator
 
 SETS = Path(__file__).parents[2] / "benchmarks"
@@ -36,8 +40,14 @@ def sentences(starter: Translator) -> list[str]:
     return [source for source, ids in zip(sources, encoded, strict=True) if UNK not in ids]
 
 
-def own(starter: Translator, sentences: list[str]) -> list[str]:
-    plain = replace(starter.config.decoding, safeguards=False, split_sentences=False, max_length=128)
+def own(starter: Translator, sentences: list[str], beam_size: int, max_length: int | None = 128) -> list[str]:
+    plain = replace(
+        starter.config.decoding,
+        safeguards=False,
+        split_sentences=False,
+        beam_size=beam_size,
+        max_length=max_length,
+    )
     # One by one: in a batch with others, float sums may differ in the last digit, and words with them.
     return [starter.translate(sentence, plain)[0].text for sentence in sentences]
 
@@ -63,6 +73,29 @@ def test_ctranslate2s(starter: Translator, sentences: list[str], form: str, tmp_
     )
     found = [processor.decode(result.hypotheses[0]) for result in results]
     assert len(sentences) > 50
-    same = sum(one == other for one, other in zip(found, own(starter, sentences), strict=True))
+    same = sum(one == other for one, other in zip(found, own(starter, sentences, 4), strict=True))
     # Argos Translate lets the model choose among all tokens, so that the last digits of sums may differ.
     assert same >= (0.95 if form == "argos" else 1.0) * len(sentences)
+
+
+def test_the_page_in_one_file(starter: Translator, sentences: list[str]) -> None:
+    sources = sentences[::3]
+    program = "return given.map((ids) => engine.search.translate(ids, { beamSize: 1 }).ids);"
+    trained = TrainedModel.load(find_run("starter"))
+    encoded = trained.tokenizers.source.encode([*map(starter.encoder.prepare_source, sources)])
+    ids = in_node(*model_parts(trained), program, [[START, *row, END] for row in encoded])
+    found = trained.tokenizers.target.decode(ids)
+    expected = own(starter, sources, 1)
+    same = sum(one == other for one, other in zip(found, expected, strict=True))
+    assert same >= 0.8 * len(sources), "integer sums on one side, float sums of 8-bit weights on the other"
+
+
+@pytest.mark.slow
+def test_hugging_faces(
+    starter: Translator, sentences: list[str], tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    folder = export_model("starter", format="huggingface", output=tmp_path / "new").path
+    found = by_transformers(pytestconfig, folder, sentences)["beams4"]
+    expected = own(starter, sentences, 4, max_length=30)
+    same = sum(one == other for one, other in zip(found, expected, strict=True))
+    assert same >= 0.9 * len(sentences), "float sums on one side, integer sums of 8-bit weights on the other"

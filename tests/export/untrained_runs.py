@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-from random_models import random_model, weights_of
+from random_models import write_run
 
 from ptenmt.config import Config, DecodingConfig, ModelConfig, TokenizerConfig
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
-from ptenmt.runs.weights import write_weights
-from ptenmt.tokenizers import END, SPECIAL_PIECES, TokenizerPair, build_tokenizers
+from ptenmt.tokenizers import SPECIAL_PIECES, TokenizerPair, build_tokenizers
 from ptenmt.tokenizers.wordpiece import WordPieceTokenizer
 
 PAIRS = [
@@ -33,29 +32,12 @@ def tokenizers(kind: str, **options: object) -> TokenizerPair:
     return TokenizerPair(WordPieceTokenizer("pt", vocabulary), WordPieceTokenizer("en", vocabulary))
 
 
-def untrained_run(folder: Path, config: Config, pair: TokenizerPair, seed: int = 3) -> Run:
+def untrained_run(folder: Path, config: Config, pair: TokenizerPair) -> Run:
     """A run with one checkpoint of random weights, which was scored."""
-    run = Run(folder)
-    facts = {
-        "data": {
-            "train": {"pairs": 5, "fingerprint": "0123456789abcdef"},
-            "test": {"pairs": 2, "fingerprint": "f"},
-        }
-    }
-    run.write(config, facts)
-    pair.save(run.tokenizer_folder)
-    model = random_model(config.model, pair.source.vocabulary_size, pair.target.vocabulary_size, seed)
-    bias = model.final.bias.numpy()
-    bias[END] -= 4  # or most translations would be empty
-    model.final.bias.assign(bias)
-    write_weights(
-        run.weights_folder / "best.safetensors",
-        weights_of(model),
-        config=config,
-        step=7,
-        score=12.34,
-        loss=2.0,
-    )
+    train, test = {"pairs": 5, "fingerprint": "0123456789abcdef"}, {"pairs": 2, "fingerprint": "f"}
+    # With the [END] of a random model most translations would be empty.
+    facts = {"data": {"train": train, "test": test}}
+    run = write_run(folder, config, pair, facts, -4.0, step=7, score=12.34, loss=2.0)
     for step, bleu in ((7, 12.34), (9, 11.0)):
         scores = {"bleu": bleu, "chrf": 30.21, "loss": 2.0, "accuracy": 0.5}
         History(run.path).add({"epoch": 1, "step": step, "validation": scores})
