@@ -82,7 +82,6 @@ def weights_of(model: Transformer) -> dict[str, np.ndarray]:
     return {weight.path: weight.numpy() for weight in model.trainable_variables}
 
 
-<<<<<<< HEAD
 def attention_of(model: keras.Model, source: np.ndarray, target: np.ndarray) -> dict[str, np.ndarray]:
     """The attention weights in a pass of a Keras model, by the names that ``NumpyTransformer`` gives them."""
     attend, found = MultiHeadAttention.attend, {}
@@ -105,9 +104,6 @@ def attention_of(model: keras.Model, source: np.ndarray, target: np.ndarray) -> 
     return found
 
 
-def write_run(folder: Path, config: Config, pair: TokenizerPair) -> Run:
-    """A run of a random model with these tokenizers."""
-=======
 def write_run(
     folder: Path,
     config: Config,
@@ -117,7 +113,6 @@ def write_run(
     **info: Any,
 ) -> Run:
     """A run of a random model with these tokenizers; ``end`` is added to the logit of [END]."""
->>>>>>> hb
     run = Run(folder)
     run.write(config, facts or {"data": {}})
     pair.save(run.tokenizer_folder)
