@@ -69,12 +69,7 @@ def draw(panels: Sequence[Panel], *, title: str = "", columns: int = 1) -> Figur
         title, shown = shown[0].title, [replace(shown[0], title="")]
     widest = max(_panel_size(panel, _MIN_CELL)[0] for panel in shown)
     columns = max(1, min(columns, len(shown), int(_MAX_WIDTH / widest)))
-    sides = (
-        (_MAX_WIDTH / columns - _MARGIN - _width(panel.row_labels)) / panel.num_columns
-        for panel in shown
-        if isinstance(panel, HeatMap) and panel.row_labels
-    )
-    cell = min([_MAX_CELL, *sides])  # the side of a labelled cell
+    cell = _cell(shown, columns)
     sizes = [_panel_size(panel, cell) for panel in shown]
     width = columns * max(size[0] for size in sizes)
     heights = [max(size[1] for size in sizes[at : at + columns]) for at in range(0, len(sizes), columns)]
@@ -100,6 +95,16 @@ def draw(panels: Sequence[Panel], *, title: str = "", columns: int = 1) -> Figur
             figure.colorbar(of_scale[0].images[0], ax=of_scale, aspect=aspect)
         figure.suptitle(title, wrap=True)
     return figure
+
+
+def _cell(panels: Sequence[HeatMap | LinePlot], columns: int) -> float:
+    """The side of a labelled cell, in inches, with so many panels in a row."""
+    sides = (
+        (_MAX_WIDTH / columns - _MARGIN - _width(panel.row_labels)) / panel.num_columns
+        for panel in panels
+        if isinstance(panel, HeatMap) and panel.row_labels
+    )
+    return min([_MAX_CELL, *sides])
 
 
 def _panel_size(panel: HeatMap | LinePlot, cell: float) -> tuple[float, float]:

@@ -198,7 +198,7 @@ class FeedForward(keras.layers.Layer):
         self.supports_masking = True
         self.d_ff = d_ff
         dtype = self.dtype_policy
-        function = {"relu": ops.relu, "gelu": _exact_gelu, "swish": ops.silu, "swiglu": None}[activation]
+        function = None if activation == "swiglu" else activation  # Keras' gelu is the exact one
         self.expand = Dense(d_ff, activation=function, name="expand", dtype=dtype)
         self.gate = None
         if activation == "swiglu":
@@ -220,10 +220,6 @@ class FeedForward(keras.layers.Layer):
         if self.gate is not None:
             hidden = self.gate(inputs) * hidden
         return self.contract(self.dropout(hidden))
-
-
-def _exact_gelu(inputs: Any) -> Any:
-    return ops.gelu(inputs, approximate=False)
 
 
 @keras.saving.register_keras_serializable(package="ptenmt")

@@ -15,6 +15,7 @@ import json
 import logging
 import os
 import platform
+import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -25,15 +26,7 @@ from typing import Any, Literal
 
 import yaml
 
-from ptenmt.atomic_files import (
-    check_writable,
-    folder_written_whole,
-    held,
-    json_text,
-    make_folder,
-    output_errors,
-    write_text,
-)
+from ptenmt.atomic_files import check_writable, held, json_text, make_folder, output_errors, write_text
 from ptenmt.config import Config, TaskName
 from ptenmt.config.loading import build_config, dump_config
 from ptenmt.config.schedule import EpochSteps
@@ -353,16 +346,21 @@ def written_whole(run: Run, option: str) -> Iterator[Run]:
     run.check_writable()
     if run.path.exists():
         raise RunError(f"{run.path} exists already", f"choose another name with {option}")
-    with output_errors(f"write {run.path}"), folder_written_whole(run.path) as new:
-        yield Run(new)
+    unfinished = Run(run.path.absolute().with_name(f".{run.name}.{os.getpid()}.new"))
+    try:
+        yield unfinished
+        with output_errors(f"write {run.path}"):
+            unfinished.path.rename(run.path)
+    finally:
+        shutil.rmtree(unfinished.path, ignore_errors=True)
 
 
 def set_aside(run: Run) -> Path:
     """Rename a run's folder to free its name; nothing is deleted. Raises OutputError."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    aside = run.path.absolute().with_name(f"{run.name}.{stamp}")
+    aside = run.path.with_name(f"{run.name}.{stamp}")
     with output_errors(f"rename {run.path} to {aside.name}"):
-        return run.path.absolute().rename(aside)
+        return run.path.rename(aside)
 
 
 def versions() -> dict[str, str]:

@@ -13,7 +13,7 @@ from ptenmt.config import CheckpointConfig, Config
 from ptenmt.config.schedule import EpochSteps
 from ptenmt.data.batches import Batch, BatchPlan, memory_need
 from ptenmt.data.mixing import Mixture
-from ptenmt.errors import OnDownload, OutputError
+from ptenmt.errors import OnDownload
 from ptenmt.runs import Run, run_path
 from ptenmt.runs.weights import list_weights
 from ptenmt.training.distributed import Workers, prepare
@@ -66,13 +66,10 @@ def dry_run(
     """Check config, data and tokenizers, build the model, run its largest step and some usual ones.
 
     Nothing is written into the run's folder, which another process may be training; the training data may be
-    downloaded and prepared. Arguments and errors are as in ``train``; an unwritable folder is a warning.
+    downloaded and prepared. Arguments and errors are as in ``train``.
     """
     directory = Run(run_path(run))
-    try:
-        directory.check_writable()
-    except OutputError as error:
-        on_event(Warned(message=error.message))
+    directory.check_writable()
     strategy = prepare(config, lambda message: on_event(Warned(message=message)))
     inputs = TrainingInputs(config, directory, fresh, init_from, on_event, on_download)
     model, plan, facts = inputs.build(strategy)

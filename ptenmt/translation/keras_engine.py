@@ -12,12 +12,7 @@ from ptenmt.errors import ConfigError
 from ptenmt.model.ctranslate2_model import default_alignment_layer
 from ptenmt.model.numpy_transformer import NumpyTransformer
 from ptenmt.model.transformer import DecoderState, Transformer
-from ptenmt.translation.engine import (
-    Hypothesis,
-    PendingHypotheses,
-    SearchRequest,
-    with_attention,
-)
+from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest, with_attention
 from ptenmt.translation.search import Ranked, beam_search, greedy_search
 
 _HINT = "leave it out, or use the engine ctranslate2 if it can express the model"

@@ -98,11 +98,11 @@ def test_no_command_shows_the_help(ptenmt) -> None:
 
 def test_an_error_is_a_line_and_a_hint(ptenmt, empty: Path) -> None:
     bundled = "train one: ptenmt train --config demo.yaml; the bundled model: ptenmt info --run starter"
-    hints = {"info": bundled, "complete olá": "train one first: ptenmt train --config demo.yaml"}
-    for arguments, hint in hints.items():
+    lesson = "train one first: ptenmt train --config next-word.yaml"
+    for arguments, kind, hint in (("info", "run", bundled), ("complete olá", "next-word run", lesson)):
         answer = ptenmt(*arguments.split(), code=1)
         assert answer.stdout == ""
-        assert answer.stderr == f"error: no run in {empty / 'checkpoints'}\n  {hint}\n"
+        assert answer.stderr == f"error: no {kind} in {empty / 'checkpoints'}\n  {hint}\n"
 
 
 def test_markup_and_emoji_names_in_an_error_stay_as_they_are(ptenmt, empty: Path) -> None:

@@ -2,6 +2,8 @@
 
 import errno
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -64,6 +66,16 @@ def test_what_is_written_is_read(file: Path) -> None:
     for name, array in arrays(7).items():
         np.testing.assert_array_equal(found[name], array)
         assert found[name].dtype == np.float32
+
+
+def test_the_metadata_are_read_without_numpy(file: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from ptenmt.runs.weights import read_info; "
+        "read_info(Path(sys.argv[1]))"
+    )
+    program += "; print(sorted({'numpy', 'safetensors', 'tensorflow', 'keras'} & sys.modules.keys()))"
+    command = [sys.executable, "-c", program, str(file)]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {

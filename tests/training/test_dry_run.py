@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from copy_task import TrainedRun
 
-from ptenmt.config import BatchConfig, Config
-from ptenmt.errors import RunError
+from ptenmt.config import BatchConfig
 from ptenmt.training.dry_run import dry_run
 from ptenmt.training.events import CorpusReady, Event, StepDone
 
@@ -47,9 +46,3 @@ def test_a_run_that_is_there_is_left_alone(copied: TrainedRun, monkeypatch: pyte
     assert [file.name for file in copied.path.parent.iterdir() if file.name.startswith(".")] == []
     assert (found.steps_per_epoch.fact, found.largest_batch) == (29, (16, 7))
     assert (found.steps_left, found.seconds) == (0, 0)
-
-
-def test_errors_are_those_of_the_training(copied: TrainedRun):
-    other: Config = replace(copied.config, seed=7)
-    with pytest.raises(RunError, match="was trained with other options: seed: 42 → 7"):
-        dry_run(other, copied.path)

@@ -119,18 +119,6 @@ def test_a_folder_that_is_no_run_is_refused(copied: TrainedRun, tmp_path: Path):
     assert [file.name for file in (tmp_path / "photos").iterdir()] == ["me.jpg"]
 
 
-def test_a_damaged_checkpoint_is_passed_over_with_a_warning(copied: TrainedRun, copy: Path):
-    data = copy / "state" / "ckpt-3.data-00000-of-00001"
-    data.write_bytes(data.read_bytes()[:1000])
-    _, warned, started = begin(
-        replace(copied.config, training=replace(copied.config.training, epochs=30)), copy
-    )
-    assert isinstance(warned, Warned)
-    assert "ckpt-3 is damaged and will be ignored: " in warned.message
-    assert (started.epoch, started.resumed_from) == (20, copy / "state" / "ckpt-2")
-    assert [line["epoch"] for line in History(copy).validations()] == list(range(1, 21))
-
-
 def test_training_outside_the_main_thread_leaves_signals_alone(copied: TrainedRun, copy: Path):
     results = []
     thread = threading.Thread(target=lambda: results.append(train(copied.config, copy)))
