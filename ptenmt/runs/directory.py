@@ -358,9 +358,10 @@ def written_whole(run: Run, option: str) -> Iterator[Run]:
 def set_aside(run: Run) -> Path:
     """Rename a run's folder to free its name; nothing is deleted. Raises OutputError."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    aside = run.path.with_name(f"{run.name}.{stamp}")
+    path = run.path if run.path.name else run.path.absolute()  # of the current folder
+    aside = path.with_name(f"{run.name}.{stamp}")
     with output_errors(f"rename {run.path} to {aside.name}"):
-        return run.path.rename(aside)
+        return path.rename(aside)
 
 
 def versions() -> dict[str, str]:
