@@ -1,5 +1,6 @@
 """Writing files and folders whole or not at all, and locks between processes."""
 
+import errno
 import gzip
 import hashlib
 import io
@@ -154,6 +155,10 @@ def exclusive(path: Path, *, refusal: Callable[[str], Exception] | None = None) 
     except Timeout as error:
         if refusal is not None:
             raise refusal(holder(path)) from error
+        if holder(path) == str(os.getppid()):  # which prepares a corpus by processes such as this one
+            raise OSError(
+                errno.EDEADLK, "a script that uses ptenmt needs if __name__ == '__main__'"
+            ) from error
         logger.warning("waiting for process %s, which holds %s", holder(path), path)
         lock.acquire()
     with suppress(PermissionError):  # Windows locks the content, too

@@ -57,6 +57,7 @@ def parallel_map(
         return
     spawn = multiprocessing.get_context("spawn")
     pending: deque[tuple[_Item, Future[Any]]] = deque()
+    others = {process.pid for process in multiprocessing.active_children()}
     with ProcessPoolExecutor(num_processes, spawn, _begin, (function,)) as pool:
         try:
             for item in chain(following, iterator):
@@ -71,6 +72,11 @@ def parallel_map(
                 "a process that prepares the corpus ended early",
                 "was it killed for lack of memory? does a script of yours lack if __name__ == '__main__'?",
             ) from error
+        except BaseException:
+            for process in multiprocessing.active_children():
+                if process.pid not in others:
+                    process.kill()  # what it does is of no use any more
+            raise
         finally:
             pool.shutdown(cancel_futures=True)
 

@@ -145,7 +145,7 @@ def test_removed_options_are_ignored_with_one_warning(write, caplog: pytest.LogC
     assert config.data.filters == FilterConfig(max_words=9)
     assert config.machine.precision == "float32"
     (record,) = caplog.records
-    assert "no longer an option" in record.message
+    assert "no longer options" in record.message
     assert "data.filters.same_numbers (OpusFilter compares numbers), " in record.message
     assert "machine.precision=mixed_float16 (float32)" in record.message
 

@@ -137,7 +137,7 @@ class Attention(layers.Layer):
         key = self.heads(self.key(memory))
         value = self.heads(self.value(memory))
         scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2))) / self.head_width**0.5  # [B, H, T, S]
-        weights = softmax(ops.where(mask, scores, -1e9))
+        weights = softmax(ops.where(mask, scores, -1e9))  # a mask is the same for all heads
         mean = ops.transpose(ops.matmul(weights, value), (0, 2, 1, 3))  # [B, T, H, K]
         return self.output_projection(ops.reshape(mean, (*ops.shape(mean)[:2], -1))), weights
 
@@ -211,6 +211,7 @@ class Transformer(keras.Model):
     def with_attention(self, source, target, training=False):
         """The logits, and the decoder's attention: for each block [B, H, T, T] and [B, H, T, S]."""
         source_mask = padding_mask(source)
+        # Padding follows a sentence, where the causal mask hides it: this is for padded queries only.
         target_mask = ops.logical_and(causal_mask(ops.shape(target)[1]), padding_mask(target))  # [B, 1, T, T]
         memory, _ = self.encoder(source, source_mask, training=training)
         x, attention = self.decoder(target, target_mask, memory, source_mask, training=training)
@@ -235,7 +236,7 @@ def masked_accuracy(labels, logits):
 
 
 class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
-    """``D^-0.5 · min(step^-0.5, step · warmup^-1.5)``: it rises while Adam is unsure, then falls."""
+    """``D^-0.5 · min(step^-0.5, step · warmup^-1.5)``: small while Adam has seen few gradients."""
 
     def __init__(self, width, num_warmup_steps):
         self.width, self.num_warmup_steps = width, num_warmup_steps
@@ -254,7 +255,7 @@ def compiled(model, sizes):
 
 
 def step(model, source, target):
-    """One update on a batch; the decoder reads the correct tokens so far (teacher forcing). Returns loss."""
+    """One update; the decoder reads the correct tokens so far (teacher forcing). Returns loss, accuracy."""
     return model.train_on_batch((source, target[:, :-1]), target[:, 1:])
 
 
@@ -262,7 +263,6 @@ def train(model, pairs, sizes):
     """The loop. ptenmt's resumes exactly, also in the middle of an epoch (ptenmt/training/trainer.py)."""
     rng = np.random.default_rng(0)
     for epoch in range(1, sizes.num_epochs + 1):
-        model.reset_metrics()
         for number, (source, target) in enumerate(batches(pairs, sizes.batch_size, rng), start=1):
             loss, accuracy = step(model, source, target)
             print(f"\repoch {epoch}  batch {number}  loss {loss:.3f}  accuracy {accuracy:.3f}", end="")
@@ -325,13 +325,13 @@ def main():
     with gzip.open(CORPUS, "rt", encoding="utf-8") as lines:
         pairs = [tuple(line.rstrip("\n").split("\t")[:2]) for line in lines]
     np.random.default_rng(1).shuffle(pairs)
-    held_out, training = [*map(tuple, pairs[:200])], [*map(tuple, pairs[200:])]
+    held_out, training = pairs[:200], pairs[200:]
     source_vocabulary, target_vocabulary = (Vocabulary(side) for side in zip(*training, strict=True))
     model = Transformer(len(source_vocabulary.tokens), len(target_vocabulary.tokens), sizes)
     compiled(model, sizes)
     encoded = [(source_vocabulary.encode(pt), target_vocabulary.encode(en)) for pt, en in training]
     train(model, encoded, sizes)
-    print(f"{model.count_params():,} parameters, {len(training):,} pairs")
+    print(f"{model.count_params():,} parameters, {len(training):,} pairs; translating {len(held_out)} others")
     translations = [
         target_vocabulary.decode(translate(model, np.array([source_vocabulary.encode(source)])))
         for source, _ in held_out
@@ -342,7 +342,8 @@ def main():
     references = [target_vocabulary.decode(target_vocabulary.encode(target)) for _, target in held_out]
     score = sacrebleu.corpus_bleu(translations, [references]).score
     print(f"\nBLEU on {len(held_out)} held-out pairs: {score:.1f}")
-    draw_attention(model, source_vocabulary, target_vocabulary, held_out[0][0], "attention.png")
+    draw_attention(model, source_vocabulary, target_vocabulary, held_out[0][0], "transformer-attention.png")
+    print("transformer-attention.png: what each token of the first translation attends to")
 
 
 if __name__ == "__main__":

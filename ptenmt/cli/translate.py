@@ -43,7 +43,7 @@ DOCUMENTS = (
     *(".html", ".htm", ".md", ".srt", ".vtt", ".docx", ".odt", ".pptx", ".epub"),
     *(".po", ".pot", ".json", ".yaml", ".yml"),
 )
-"""File name suffixes of documents that are no lines of text."""
+"""File name suffixes of documents that are no lines of text; known without the formats' libraries."""
 _file_option = partial(typer.Option, rich_help_panel="Files")
 _ONE = "decoding.num_hypotheses=1"
 _SAMPLED = ["decoding.beam_size=1", "decoding.top_k=0"]

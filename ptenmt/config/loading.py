@@ -23,7 +23,7 @@ _REMOVED = {
     "data.filters.same_numbers": "OpusFilter compares numbers",
     "data.filters.same_urls": "OpusFilter compares URLs",
     "data.filters.balanced_brackets": "OpusFilter counts brackets",
-    "data.archive_url": "the web archive is tried, too",
+    "data.archive_url": "put the archive where the error of ptenmt download says",
     "data.limit": "limit of each file, or training.max_steps",
     "data.short_windows": "model.prediction=causal learns from every prefix",
     "tokenizer.sampling": "data.augment.typos, model.word_dropout",
@@ -67,7 +67,7 @@ def load_config(name: str | Path, overrides: Sequence[str] = ()) -> Config:
             _apply_override(values, override)
         replaced = {**_REMOVED, **_REMOVED_VALUES}
         if removed := sorted(f"{name} ({way})" for name, way in replaced.items() if _has(values, name)):
-            logger.warning("%s: no longer an option, and ignored: %s", shown, ", ".join(removed))
+            logger.warning("%s: no longer options, ignored or replaced: %s", shown, ", ".join(removed))
         try:
             return build_config(values, Path(), path.parent)
         except ConfigError as error:

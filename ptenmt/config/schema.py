@@ -309,6 +309,7 @@ class DataConfig(Section, name="data"):
             self._check_stages(names)
 
     def _check_stages(self, names: Sequence[str]) -> None:
+        require(bool(names), "data.stages mixes the files of data.train, which has none")
         weighted = [file.label for file in self.train if file.weight != 1]
         require(
             not weighted,

@@ -26,7 +26,7 @@ _TIMEOUT = (5.0, 15.0)  # seconds to connect, and to the first and between two a
 _RETRIES = urllib3.Retry(
     2, backoff_factor=0.5, status_forcelist=[408, 429, 500, 502, 503, 504], respect_retry_after_header=False
 )
-logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)  # it warns of each retry
+_MOST_VAIN = 2
 _INTERRUPTIONS = (requests.ConnectionError, requests.Timeout, urllib3.exceptions.HTTPError)
 _MAX_UNPACKED_BYTES = 1_000_000_000  # the published tokenizer has half a million
 _VOCABULARY = "assets/pt_vocab.txt"
@@ -91,18 +91,21 @@ def _is_complete(file: Path, sha256: str | None) -> bool:
 
 
 def _receive(url: str, part: Path, report: _Report) -> None:
-    """Complete the part, in as many attempts as make progress."""
+    """Complete the part, in as many attempts as make progress, and two that make none in a row."""
+    logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)  # it warns of each retry
     report(_size(part), None)  # a host that cannot be reached takes a while
     with requests.Session() as session:
         for scheme in ("http://", "https://"):
             session.mount(scheme, HTTPAdapter(max_retries=_RETRIES))
+        num_vain = 0
         while True:
             size = _size(part)
             try:
                 _attempt(session, url, part, report)
                 break
             except _INTERRUPTIONS:
-                if _size(part) <= size:
+                num_vain = num_vain + 1 if _size(part) <= size else 0
+                if num_vain > _MOST_VAIN:
                     raise
 
 
@@ -197,15 +200,18 @@ def published_tokenizer(path: str | None, on_progress: OnDownload | None = None)
         return tokenizer
     archive = folder.with_name(f"{folder.name}.zip")
     fetch(TOKENIZER_URL, archive, sha256=None, on_progress=on_progress)
-    try:
-        unpack_zip(archive, folder)
+    with exclusive(folder.with_name(f"{folder.name}.lock")):  # several workers may begin at once
         if tokenizer := _tokenizer_below(folder):
             return tokenizer
-        shutil.rmtree(folder)
-        raise DownloadError(f"{archive} contains no tokenizer: {_VOCABULARY} is missing")
-    except DownloadError:
-        archive.unlink(missing_ok=True)  # or the next run would find the same bad file
-        raise
+        try:
+            unpack_zip(archive, folder)
+            if tokenizer := _tokenizer_below(folder):
+                return tokenizer
+            shutil.rmtree(folder)
+            raise DownloadError(f"{archive} contains no tokenizer: {_VOCABULARY} is missing")
+        except DownloadError:
+            archive.unlink(missing_ok=True)  # or the next run would find the same bad file
+            raise
 
 
 def _tokenizer_below(folder: Path) -> Path | None:

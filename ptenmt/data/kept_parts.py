@@ -3,8 +3,8 @@
 The rules know no language. A run of characters without white space is kept, without the punctuation of its
 sentence, if it mixes letters with digits, holds signs of code, a slash or a full stop between letters, or
 has a capital inside. Numbers, quantities (``19h30``, ``5kg``, ``R$80``), abbreviations with full stops
-(``E.U.A.``) and ordinary words with a hyphen or an apostrophe are left to the model. Training and translation
-mask kept parts with the same functions.
+(``E.U.A.``) and ordinary words with a hyphen or an apostrophe are left to the model. Training masks kept
+parts with these functions; translation gives them the same placeholders (translation/safeguards.py).
 """
 
 import re

@@ -165,7 +165,9 @@ class SourceRows:
     def __init__(
         self, first: int, levels: np.ndarray, num_levels: int, seed: Sequence[int], stages: Stages
     ) -> None:
-        order = np.argsort(levels, kind="stable")
+        # NumPy sorts 16 bits by radix, ten times as fast as 32.
+        is_narrow = num_levels <= 1 << 16
+        order = np.argsort(levels.astype(np.uint16) if is_narrow else levels, kind="stable")
         self._rows = (first + order).astype(np.int32)
         size, ordered_levels = max(len(levels), 1), levels[order]
         if fewest := min((count for _, count in stages if 0 < count < size), default=0):

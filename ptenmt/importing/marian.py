@@ -140,6 +140,8 @@ def _vocabulary(folder: Path, config: Mapping[str, Any]) -> Vocabulary:
     vocabulary = folder / "vocab.json"
     ids = read_json(vocabulary)
     tokens = sorted(ids, key=lambda token: int(ids[token]))
+    if [ids[token] for token in tokens] != list(range(len(tokens))):
+        raise ModelImportError(f"the ids in {vocabulary} are not 0 to {len(tokens) - 1}", "copy it again")
     file, pad = folder / "config.json", config.get("pad_token_id")
     check_architecture(file, {"decoder_start_token_id": (config.get("decoder_start_token_id", pad), (pad,))})
     if not isinstance(pad, int) or pad not in range(len(tokens)):

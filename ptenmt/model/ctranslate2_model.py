@@ -35,9 +35,11 @@ class CTranslate2Model:
     source_marks: SourceMarks = "both"
     """The marks around a source that it reads."""
     files: Mapping[str, bytes]
-    """By name, as ``ctranslate2.Translator`` takes them; none, if they are in a folder."""
+    """By name; none, if they are in a folder."""
     folder: Path | None = None
-    """Read from it, a model takes a third of the memory: of files in memory CTranslate2 keeps a copy."""
+    """Where a cached model is. A training replaces the whole folder."""
+    inode: int = 0
+    """The folder's, when it was verified."""
 
     @property
     def has_vocabulary_map(self) -> bool:

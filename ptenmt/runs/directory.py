@@ -54,6 +54,8 @@ UNITS: dict[TaskName, str] = {"translation": "pairs", "next-word": "windows"}
 COMMANDS: dict[TaskName, str] = {"translation": "translate", "next-word": "complete"}
 """The command that uses a trained model of each task."""
 
+_TYPES = {"data": dict, "vocabulary_sizes": list, "corpora": list, "trained": str}
+"""Of entries of ``run.json``."""
 _OTHER_NAME = "choose another name for the run"
 _COPY_HINT = "restore it from a copy, or copy the whole run folder again"
 _TRAIN_HINT = "train one first: ptenmt train --config {}.yaml"
@@ -121,6 +123,10 @@ class Run:
             version = facts.get("format_version") if isinstance(facts, dict) else None
             if not isinstance(version, int):
                 raise TypeError("it has no format_version")
+            if wrong := [
+                name for name, kind in _TYPES.items() if not isinstance(facts.get(name, kind()), kind)
+            ]:
+                raise TypeError(f"not as training writes it: {', '.join(wrong)}")
         except (OSError, ValueError, TypeError) as error:
             raise RunError(f"{file} is {_what_is_wrong(error)}", _COPY_HINT) from error
         if version > FORMAT_VERSION:

@@ -177,10 +177,13 @@ def ctranslate2_model(trained: TrainedModel) -> CTranslate2Model:
     check_ctranslate2(config)
     folder = trained.run.ctranslate2_folder
     made_from: dict[str, Any] = {"weights": trained.info.checksum, "alignment_layer": layer}
+    inode = _inode(folder)  # read first: a training may replace the folder
     names = _read_cache(folder, made_from)
     if names is not None and (VOCABULARY_MAP in names) == (output_ids is not None):
         marks, form = config.source_marks, DEFAULT_QUANTIZATION
-        return CTranslate2Model(**made_from, quantization=form, source_marks=marks, files={}, folder=folder)
+        return CTranslate2Model(
+            **made_from, quantization=form, source_marks=marks, files={}, folder=folder, inode=inode
+        )
     model = convert(
         config,
         trained.weights,
@@ -192,10 +195,14 @@ def ctranslate2_model(trained: TrainedModel) -> CTranslate2Model:
     if trained.info.file.stem != "latest":
         try:
             _write_cache(folder, made_from, model.files)
-            return replace(model, files={}, folder=folder)
+            return replace(model, files={}, folder=folder, inode=_inode(folder))
         except OSError as error:
             logger.info("cannot write %s, keeping the model in memory: %s", folder, error)
     return model
+
+
+def _inode(folder: Path) -> int:
+    return folder.stat().st_ino if folder.exists() else 0
 
 
 def _read_cache(folder: Path, made_from: Mapping[str, Any]) -> Collection[str] | None:

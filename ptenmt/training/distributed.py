@@ -103,7 +103,10 @@ def meet(cluster: Cluster, seconds: float = SECONDS_TO_MEET) -> None:
 
 
 class _Server(socketserver.TCPServer):
-    allow_reuse_address = True
+    allow_reuse_address, request_queue_size = True, 128
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A worker that does not wait for the answer is no error."""
 
 
 class _Answer(socketserver.BaseRequestHandler):
@@ -214,6 +217,10 @@ class Workers:
         text[ends[self.index] - len(mine) : ends[self.index]] = mine
         texts = np.split(self._total(text).numpy().astype(np.uint8), ends[:-1])
         return [json.loads(part.tobytes()) for part in texts]
+
+    def any(self, flag: bool) -> bool:
+        """Whether any worker has the flag set."""
+        return self.count > 1 and bool(self._total(np.array([flag], np.int32)).numpy().any())
 
     def agree(self, **facts: Any) -> None:
         """Check that all workers have the same values; raises TrainingError."""

@@ -118,6 +118,7 @@ class Trainer:
         self._num_reported_skipped = int(state.skipped)
         state.most_nonfinite_in_row.assign(int(state.skipped_in_row))
         self._saved_position = None if restored is None else state.position()
+        self._workers.agree(step=int(state.global_step))
         if self._workers.is_chief:
             remove_unfinished(self._run.path)
             self._checkpoints.tidy()
@@ -157,7 +158,7 @@ class Trainer:
         with self._state.timed("step"):
             self._train_step(batches)
         self._throughput.add_step()
-        if self._workers.count > 1 and any(self._workers.gather(self._stop_wanted.is_set())):
+        if self._workers.any(self._stop_wanted.is_set()):
             self._stop_requested.set()
 
     def _report(self) -> Iterator[events.Event]:

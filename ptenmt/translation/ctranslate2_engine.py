@@ -3,10 +3,12 @@
 import math
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import ctranslate2
 
+from ptenmt.atomic_files import temporary_folder
 from ptenmt.config import DecodingConfig
 from ptenmt.errors import ConfigError, ExportError
 from ptenmt.model.ctranslate2_model import CTranslate2Model, nearest_quantization
@@ -65,17 +67,27 @@ class CTranslate2Engine:
         self._translator = self._loaded()
 
     def _loaded(self) -> ctranslate2.Translator:
-        folder = self._model.folder
+        """CTranslate2's translator; of files in memory it would keep a copy, so it reads a folder."""
+        if self._model.folder is None:
+            with temporary_folder() as folder:
+                for name, content in self._model.files.items():
+                    (folder / name).write_bytes(content)
+                return self._of_folder(folder)
+        translator = self._of_folder(self._model.folder)
+        if self._model.folder.stat().st_ino != self._model.inode:
+            raise ExportError(f"{self._model.folder} was replaced by a training", "run the command again")
+        return translator
+
+    def _of_folder(self, folder: Path) -> ctranslate2.Translator:
         try:
             return ctranslate2.Translator(
-                self._model.weights if folder is None else str(folder),
+                str(folder),
                 self._device,
                 compute_type=self.compute_type,
                 inter_threads=self._threads,
                 intra_threads=1,  # batches in parallel are far faster than several threads for a batch
                 # A full queue would block without handling signals. With attention every sentence is a batch.
                 max_queued_batches=(self.max_pending_batches + 1) * self.batch_sentences,
-                files=dict(self._model.files) if folder is None else None,
             )
         except (RuntimeError, ValueError) as error:
             raise ExportError(f"CTranslate2 cannot use the model: {_first_line(error)}") from error

@@ -211,7 +211,8 @@ class Translator:
                 segmented = safeguards.detect(buffer.texts, segmented)
             buffer.segmented = segmented
             waiting.append(buffer)
-            for found in queue.search(buffer, self.seeded_engine(options, buffer.texts)):
+            engine = self.seeded_engine(options, buffer.texts) if buffer.texts else self.engine
+            for found in queue.search(buffer, engine):
                 self.postprocessor.decode([(each.sentence, each.hypotheses) for each in found])
                 done = queue.accept(map(safeguards.review, found) if is_reviewed else found)
                 on_progress(sum(len(each.sentence.original.encode()) for each in done))
@@ -221,6 +222,7 @@ class Translator:
                         raise first.error
                     if first.texts:
                         yield self._joined(first, options)
+                    first.searched.clear()  # which refers to the buffer
 
     def _joined(self, buffer: Buffer, options: DecodingConfig) -> list[Translation]:
         """The translations of a buffer's texts: kept parts and terms get their places, sentences are joined.

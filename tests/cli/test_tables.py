@@ -72,7 +72,7 @@ def test_amounts_and_options() -> None:
     assert [option_value(value) for value in (None, (), 1e-4)] == ["–", "–", "0.0001"]
     files = tuple({"path": f"corpus-{number}.tsv"} for number in range(54))
     assert option_value(files[:1]) == "[{path: corpus-0.tsv}]"
-    assert option_value(files) == "54, in --json"
+    assert option_value(files) == "54 (see --json)"
 
 
 def labelled(rows: list[str], columns: list[str], values: object = None, **options: object) -> HeatMap:

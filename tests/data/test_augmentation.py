@@ -114,6 +114,18 @@ def test_noises_are_drawn_with_their_shares() -> None:
     assert draw_noises(AugmentConfig(), Random(1)) == []
 
 
+def test_an_older_run_goes_on_with_the_noises_that_it_drew() -> None:
+    shares = dict.fromkeys(CASES, 0.2)
+    shares |= dict.fromkeys(("typos", "drop_end_punctuation", "symbols", "placeholders", "quantities"), 0.3)
+    drawn = [draw_noises(AugmentConfig(**shares), Random(seed)) for seed in range(4)]
+    assert drawn == [
+        ["lower_case", "placeholders"],
+        ["typos", "lower_case", "placeholders"],
+        ["symbols", "placeholders"],
+        ["quantities", "typos"],
+    ]
+
+
 def test_tokenizers_are_trained_on_noisy_texts_that_keep_their_tags() -> None:
     file = CorpusFile(path="a.tsv", tag="<bt>")
     data = DataConfig(train=(file,), augment=replace(AugmentConfig(), upper_case=0.9))
