@@ -128,7 +128,8 @@ def test_overrides(write) -> None:
         ("data.augment=3", "data.augment is a section, not an option"),
         ("model.d_model=66", "--set model.d_model=66 is not divisible by model.num_heads=4"),
         ("model.d_model=[x", "model.d_model='[x' must be a whole number"),
-        ("data.limit=5", "--set data.limit=5: data.limit is no longer an option"),
+        ("machine.precision=mixed_float16", "--set machine.precision=mixed_float16 is no longer an option"),
+        ("data.limit=5", "--set data.limit=5 is no longer an option"),
     ],
 )
 def test_an_override_that_cannot_be_used(write, override: str, expected: str) -> None:

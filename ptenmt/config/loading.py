@@ -217,8 +217,8 @@ def _apply_override(values: dict[str, Any], override: str) -> None:
     name, equals, text = map(str.strip, override.partition("="))
     if not equals or not name:
         raise ConfigError(f"--set {override} is not of the form section.option=value")
-    if name in _REMOVED:
-        raise ConfigError(f"--set {override}: {name} is no longer an option", f"instead: {_REMOVED[name]}")
+    if way := _REMOVED.get(name) or _REMOVED_VALUES.get(f"{name}={text}"):
+        raise ConfigError(f"--set {override} is no longer an option", f"instead: {way}")
     if name not in dict(_options(Config)):
         raise _unknown(name)
     try:

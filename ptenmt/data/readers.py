@@ -21,7 +21,7 @@ from ptenmt.config import CorpusFile
 from ptenmt.errors import DataError
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_HINT = "save the file as UTF-8 (iconv -c drops what is not); a compressed one needs a name that ends in .gz"
+_HINT = "save the file as UTF-8 (iconv -f latin1 -t utf-8); a compressed one needs a name that ends in .gz"
 _CHUNK = 1 << 16
 
 
