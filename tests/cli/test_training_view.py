@@ -42,7 +42,7 @@ SAMPLES = [
 ]
 VALIDATED = events.Validated(
     **{"epoch": 1, "global_step": 810, "train_loss": 6.5432, "train_accuracy": 0.1234},
-    **{"learning_rate": 2.8e-4, "is_best": True, "patience_left": None, "seconds": 13.2},
+    **{"learning_rate": 2.8e-4, "is_best": True, "patience_left": None},
     scores=events.Scores(loss=5.4321, accuracy=0.2345, bleu=12.34, chrf=30.1, samples=SAMPLES),
 )
 
