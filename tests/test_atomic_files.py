@@ -157,3 +157,13 @@ def test_without_waiting_a_held_lock_is_an_error(tmp_path: Path) -> None:
         ):
             pass
     assert holder(path) == "?"
+
+
+def test_a_process_does_not_wait_for_a_lock_of_its_parent(tmp_path: Path) -> None:
+    program = "import sys, pathlib; from ptenmt.atomic_files import exclusive\n"
+    program += "with exclusive(pathlib.Path(sys.argv[1])): print('held')"
+    with exclusive(tmp_path / "file.lock"):
+        child = [sys.executable, "-c", program, str(tmp_path / "file.lock")]
+        done = subprocess.run(child, capture_output=True, text=True, check=False, timeout=60)
+    assert "a script that uses ptenmt needs if __name__ == '__main__'" in done.stderr
+    assert not done.stdout

@@ -203,7 +203,7 @@ class Translator:
         waiting: deque[Buffer] = deque()
         for buffer in read_buffers(texts, buffer_size):
             split = self.encoder.split(buffer.texts, options, is_prepared=is_prepared)
-            segmented = self.encoder.encode(  # and find what is kept
+            segmented = self.encoder.encode(  # keeps parts, then encodes
                 split, options, glossary, target_prefix=prefix_ids, is_prepared=is_prepared
             )
             check_number(segmented, max_sentences)

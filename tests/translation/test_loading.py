@@ -15,6 +15,7 @@ from ptenmt.runs import Run
 from ptenmt.runs.trained_model import TrainedModel, ctranslate2_model
 from ptenmt.runs.weights import read_info, read_weights, write_weights
 from ptenmt.translation import Translator
+from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 
 SENTENCES = ["bala", "hime kilo galo", "nado nado pira", "dico fute", "rota mico lume bala"]
 
@@ -85,6 +86,18 @@ def test_a_run_that_cannot_be_written_is_converted_in_memory(run: Run) -> None:
     run.ctranslate2_folder.write_text("in the way")
     assert files.items() <= converted(run).files.items()
     assert run.ctranslate2_folder.read_text() == "in the way"
+
+
+def test_a_model_that_a_training_replaces_is_not_read(run: Run, tmp_path: Path) -> None:
+    converted(run)
+    model = converted(run)
+    assert model.folder is not None
+    shutil.copytree(model.folder, tmp_path / "new")
+    shutil.rmtree(model.folder)
+    (tmp_path / "new").rename(model.folder)
+    tokenizers = TrainedModel.load(run).tokenizers
+    with pytest.raises(ExportError, match="was replaced by a training"):
+        CTranslate2Engine(model, tokenizers, with_unknown=False)
 
 
 def test_the_latest_weights_are_converted_in_memory(run: Run) -> None:
