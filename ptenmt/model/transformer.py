@@ -224,7 +224,7 @@ class Encoder(_Stack):
         """Encode ids [B, S] -> [B, S, D]; the mask is broadcastable to [B, H, S, S]."""
         x = self.embedding(source)
         for block in self.blocks:
-            x = block(x, attention_mask)
+            x = block.call(x, attention_mask)  # a block's own checks would take a second to trace
         return self.norm(x)
 
 
