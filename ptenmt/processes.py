@@ -1,21 +1,21 @@
 """Processes: their cores, C++ libraries without log lines, a function applied by one process per core."""
 
 import importlib.util
-import multiprocessing
 import os
 import signal
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, nullcontext
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ptenmt.errors import DataError, PtenmtError, not_installed
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -53,14 +53,24 @@ def parallel_map(
     num_processes = available_cores()
     for item in islice(iterator, _NUM_OWN_ITEMS if num_processes > 1 else None):
         yield item, function(item)
-    if not (following := list(islice(iterator, 1))):
-        return
-    spawn = multiprocessing.get_context("spawn")
+    if following := list(islice(iterator, 1)):
+        yield from _by_processes(function, chain(following, iterator), num_processes)
+
+
+def _by_processes(
+    function: Callable[[_Item], _Result], items: Iterable[_Item], num_processes: int
+) -> Iterator[tuple[_Item, _Result]]:
+    import multiprocessing  # with its modules, megabytes that a translation has no use for
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+
     pending: deque[tuple[_Item, Future[Any]]] = deque()
-    others = {process.pid for process in multiprocessing.active_children()}
-    with ProcessPoolExecutor(num_processes, spawn, _begin, (function,)) as pool:
+    others = set(multiprocessing.active_children())
+    with ProcessPoolExecutor(
+        num_processes, multiprocessing.get_context("spawn"), _begin, (function,)
+    ) as pool:
         try:
-            for item in chain(following, iterator):
+            for item in items:
                 with _without_interrupts():
                     pending.append((item, pool.submit(_apply, item)))
                 if len(pending) > 2 * num_processes:
@@ -73,9 +83,8 @@ def parallel_map(
                 "was it killed for lack of memory? does a script of yours lack if __name__ == '__main__'?",
             ) from error
         except BaseException:
-            for process in multiprocessing.active_children():
-                if process.pid not in others:
-                    process.kill()  # what it does is of no use any more
+            for process in set(multiprocessing.active_children()) - others:
+                process.kill()  # what it does is of no use any more
             raise
         finally:
             pool.shutdown(cancel_futures=True)
@@ -106,7 +115,9 @@ def _begin(function: Callable[[Any], Any]) -> None:
 
 
 def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
+    from multiprocessing import parent_process
+
+    parent = parent_process()
     assert parent is not None
     parent.join()
     os._exit(1)

@@ -10,7 +10,7 @@ from ptenmt.cli.tables import print_table
 from ptenmt.config import DecodingConfig
 from ptenmt.errors import ConfigError
 from ptenmt.inspection.figures import Table
-from ptenmt.runs import find_run
+from ptenmt.runs import Run, find_run
 from ptenmt.runs.history import NOTHING
 from ptenmt.tokenizers import SPECIAL_PIECES
 from ptenmt.translation.completion import Completer, held_out_loss
@@ -49,11 +49,7 @@ def complete(
     completer = Completer.load(chosen, screen.warn, checkpoint)
     if warning := completer.read(text).warning:
         screen.warn(warning)
-    shown = shown_perplexity(held_out_loss(chosen) if checkpoint == "best" else None)
-    quality = "" if shown == NOTHING else f"; perplexity {shown} on held-out text, unknown words excluded"
-    num_words = completer.tokenizer.vocabulary_size - len(SPECIAL_PIECES)
-    date = chosen.facts({"trained"})["trained"][:10]
-    screen.say(f"{chosen.name}, trained {date}: vocabulary of {num_words:,} words{quality}")
+    screen.say(_described(chosen, completer, held_out_loss(chosen) if checkpoint == "best" else None))
     if top_k is not None or words is None:
         likely = completer.next_words(text, top_k or _SHOWN_WORDS)
         rows = [(each.word, f"{each.probability:.4f}") for each in likely]
@@ -61,3 +57,12 @@ def complete(
     if words is not None:
         with standard_output() as stream:
             stream.write(f"{text} {completer.complete(text, words, how)}\n")
+
+
+def _described(run: Run, completer: Completer, loss: float | None) -> str:
+    """A run in a line, with the perplexity of its held-out loss, if there is one."""
+    shown = shown_perplexity(loss)
+    quality = "" if shown == NOTHING else f"; perplexity {shown} on held-out text, unknown words excluded"
+    num_words = completer.tokenizer.vocabulary_size - len(SPECIAL_PIECES)
+    date = run.facts({"trained"})["trained"][:10]
+    return f"{run.name}, trained {date}: vocabulary of {num_words:,} words{quality}"

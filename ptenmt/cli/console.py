@@ -225,13 +225,11 @@ def mixture(pairs: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count / total:.1%} ({count:,})" for name, count in pairs.items())
 
 
-def amount(num_bytes: float) -> str:
-    """Bytes as ``40 kB``, ``5.1 MB``, ``512 MB`` or ``3.2 GB``, in powers of ten."""
-    if num_bytes >= 1e9:
-        return f"{num_bytes / 1e9:.1f} GB"
-    if num_bytes >= 1e6:
-        return f"{num_bytes / 1e6:.{1 if num_bytes < 1e7 else 0}f} MB"
-    return f"{num_bytes / 1e3:.0f} kB"
+def amount(num_bytes: int) -> str:
+    """Bytes such as ``5.1 MB``, in powers of ten."""
+    from rich.filesize import decimal
+
+    return decimal(num_bytes)
 
 
 def model_label(trained: "TrainedModel") -> str:

@@ -32,8 +32,7 @@ def translate_documents(
     done = [file for file in files if is_written(folder / file.name)]
     for file in done:
         screen.note(f"{folder / file.name}: translated before; delete it to translate the document again")
-    left = [file for file in files if file not in done]
-    if not left:
+    if not (left := [file for file in files if file not in done]):
         return
     job = load()
     num_done, refused = len(done), list[DocumentError]()

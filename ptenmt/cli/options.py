@@ -23,7 +23,7 @@ MARKUP: Any = {"rich_markup_mode": "markdown", "pretty_exceptions_enable": False
 """Settings of every Typer app."""
 RUN_VARIABLE = "PTENMT_RUN"
 """The environment variable with the default of ``--run``, where that is a trained run to use."""
-PRESETS = ("base", "demo", "files", "good", "next-word", "opus", "pairs", "paper", "small", "student")
+PRESETS = ("base", "demo", "files", "good", "next-word", "opus", "pairs", "paper", "small", "student", "tune")
 search = partial(typer.Option, rich_help_panel="Search")
 
 

@@ -27,6 +27,7 @@ import typer
 
 from ptenmt.cli import options
 from ptenmt.cli.console import Screen, counted, load_tensorflow, model_label
+from ptenmt.cli.output_formats import output_format
 from ptenmt.cli.translate_lines import Destination, TranslationJob, TranslationView, run_job
 from ptenmt.config import DecodingConfig
 from ptenmt.data.languages import language_name
@@ -107,7 +108,7 @@ def translate(
             weights=trained.info.checksum,
             glossary=terms,
             prefix=prefix,
-            as_json=as_json,
+            form=output_format(decoding, as_json=as_json),
             first_number=part[0] if part else 0,
         )
 

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -14,13 +14,13 @@ from typing import IO, TYPE_CHECKING, Any
 import typer
 
 from ptenmt._version import __version__
-from ptenmt.atomic_files import json_text
 from ptenmt.cli.console import Screen, counted, duration, standard_output
+from ptenmt.cli.output_formats import OutputFormat, PlainLines
 from ptenmt.config import DecodingConfig
 from ptenmt.data.languages import language_name
 from ptenmt.data.readers import Lines
 from ptenmt.errors import OutputError, PtenmtError
-from ptenmt.translation import Translation, Translator
+from ptenmt.translation import Translator
 from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.resumable_output import (
     OutputChunk,
@@ -43,30 +43,6 @@ SPLIT = "texts with a sentence too long for the model, which was split"
 _SECONDS_PER_LINE = 60
 """Between the lines of progress where there is no bar."""
 _SHOWN_WORDS = 5
-_SHOWN_IN_JSON = ("is_complete", "is_retried", "is_split", "detected", "unknown")
-
-
-def json_facts(translation: Translation) -> dict[str, Any]:
-    """A translation as ``--json`` writes it, without the carriage return of a line end."""
-
-    def ranked(hypothesis: Translation) -> dict[str, Any]:
-        return {
-            "translation": hypothesis.text.removesuffix("\r"),
-            "raw": hypothesis.raw,
-            "score": hypothesis.score,
-            "tokens": hypothesis.tokens,
-        }
-
-    return {
-        "source": translation.source.removesuffix("\r"),
-        **ranked(translation),
-        "alternatives": [
-            {**ranked(alternative), "is_complete": alternative.is_complete}
-            for alternative in translation.alternatives
-        ],
-        **{name: getattr(translation, name) for name in _SHOWN_IN_JSON},
-        "sentences": [{"translation": sentence.text} for sentence in translation.sentences],
-    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +54,7 @@ class TranslationJob:
     weights: str
     glossary: Glossary | None = None
     prefix: str = ""
-    as_json: bool = False
+    form: OutputFormat = field(default_factory=PlainLines)
     first_number: int = 0
     """That of the first text."""
 
@@ -95,7 +71,7 @@ class TranslationJob:
             self.options,
             glossary=self.glossary,
             prefix=self.prefix,
-            with_scores=self.as_json or self.options.num_hypotheses > 1,
+            with_scores=self.form.has_scores,
             on_progress=on_progress,
         )
         for translations in buffers:
@@ -105,32 +81,19 @@ class TranslationJob:
                 problems[SPLIT] += translation.is_split
             yield OutputChunk(
                 [translation.source for translation in translations],
-                "".join(map(self.lines, translations, numbers)),
+                "".join(map(self.form.handle, numbers, translations)),
                 +problems,
                 [translation.detected for translation in translations],
                 [word for translation in translations for word in translation.unknown],
             )
 
-    def lines(self, translation: Translation, number: int = 0) -> str:
-        """Format a translation, with its line end.
-
-        Of several hypotheses each is a line, as Moses writes it: the ``number`` of the text, the translation
-        and its score, separated by ``|||``.
-        """
-        if self.as_json:
-            return json_text(json_facts(translation)) + "\n"
-        if self.options.num_hypotheses == 1:
-            return f"{translation.text}\n"
-        return "".join(
-            f"{number} ||| {' '.join(each.text.split())} ||| {each.score:.4f}\n"
-            for each in [translation, *translation.alternatives]
-        )
-
     def facts(self) -> dict[str, Any]:
         """Facts that the translations depend on, besides the texts."""
         return {
             "ptenmt": __version__,
-            **{name: getattr(self, name) for name in ("weights", "prefix", "as_json")},
+            "weights": self.weights,
+            "prefix": self.prefix,
+            "form": self.form.name,
             "first line": self.first_number + 1,
             "engine": self.translator.engine.identity,
             "glossary": "" if self.glossary is None else self.glossary.checksum,
@@ -168,17 +131,13 @@ class Destination:
     resume: bool
 
     def __post_init__(self) -> None:
-        file = self.file
+        file, given = self.file, self.input_file
         if file is None:
             if self.resume:
                 raise PtenmtError("--resume needs an --output file")
             return
         if os.path.exists(file):
-            if (
-                self.input_file is not None
-                and os.path.exists(self.input_file)
-                and file.samefile(self.input_file)
-            ):
+            if given is not None and os.path.exists(given) and file.samefile(given):
                 raise OutputError(f"--output {file} is the input itself", "choose another file")
             if not (file.is_file() or file.is_dir()):
                 raise OutputError(
@@ -312,9 +271,8 @@ class TranslationView:
 
 def foreign_text(language: str, target: str | None) -> str:
     """Names the language of a text, and says what becomes of it."""
-    return (
-        f"{language_name(language)}, {'left as it is' if language == target else 'translated all the same'}"
-    )
+    fate = "left as it is" if language == target else "translated all the same"
+    return f"{language_name(language)}, {fate}"
 
 
 def _first_of(texts: Sequence[str]) -> str:

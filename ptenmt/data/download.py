@@ -74,15 +74,20 @@ def fetch(url: str, destination: Path, *, sha256: str | None, on_progress: OnDow
                 hint="check the network and the address, or put the file at "
                 f"{destination} by hand, such as from {WEB_ARCHIVE}{url}; demo.yaml needs no download",
             ) from error
-        if not _is_complete(part, sha256):
-            actual = file_checksum(part)
-            part.unlink()
-            raise DownloadError(
-                f"{url} has SHA-256 {actual}, expected {sha256}; the download was deleted",
-                hint="the file was changed or damaged: check the address",
-            )
+        _check(part, url, sha256)
         part.replace(destination)
     return destination
+
+
+def _check(part: Path, url: str, sha256: str | None) -> None:
+    """Delete a download that has another checksum, and raise DownloadError."""
+    if not _is_complete(part, sha256):
+        actual = file_checksum(part)
+        part.unlink()
+        raise DownloadError(
+            f"{url} has SHA-256 {actual}, expected {sha256}; the download was deleted",
+            hint="the file was changed or damaged: check the address",
+        )
 
 
 def _is_complete(file: Path, sha256: str | None) -> bool:

@@ -13,6 +13,7 @@ import unicodedata
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import sentencepiece
 
@@ -41,7 +42,6 @@ _SPACY_SUFFIXES = """[.!?…。！？؟।"'”’»)\\]]$""".encode()
 """What spaCy splits off words: the marks that end sentences, and quotes and brackets after them."""
 _SPACY_TOKENIZER = b"\x81\xad" + b"suffix_search" + b"\xd9" + bytes([len(_SPACY_SUFFIXES)]) + _SPACY_SUFFIXES
 """A MessagePack map of one string of 13 characters to another."""
-_METADATA = "metadata.json"
 _NO_TEXT = frozenset({"Cn", "Co", "Cs"})
 """Unicode categories: unassigned, private use, surrogates."""
 _NO_FILE = b"\x1a\x02\x32\x00"
@@ -87,7 +87,6 @@ def package_files(trained: TrainedModel, quantization: Quantization) -> dict[str
     and OutputError if there is no room for temporary files.
     """
     tokenizer = _shared_tokenizer(trained)
-    source, target = trained.config.data.languages
     longest = max(trained.config.model.max_positions, _LONGEST_SOURCE + 2)
     (name,) = (name for name in trained.weights if name.endswith("final/bias"))
     bias = trained.weights[name].copy()
@@ -109,18 +108,21 @@ def package_files(trained: TrainedModel, quantization: Quantization) -> dict[str
         "spacy/config.cfg": card_text("spacy.cfg").encode(),
         "spacy/meta.json": json_file(_SPACY_META),
         "spacy/tokenizer": _SPACY_TOKENIZER,
-        _METADATA: json_file(
-            {
-                "package_version": _PACKAGE_VERSION,
-                "argos_version": _ARGOS_VERSION,
-                "from_code": source,
-                "from_name": language_name(source),
-                "to_code": target,
-                "to_name": language_name(target),
-                "made_with": f"ptenmt {versions().get('ptenmt', '')}, weights {trained.info.checksum}",
-                "ptenmt": trained.run.exported_facts(),
-            }
-        ),
+        "metadata.json": json_file(_metadata(trained)),
+    }
+
+
+def _metadata(trained: TrainedModel) -> dict[str, Any]:
+    source, target = trained.config.data.languages
+    return {
+        "package_version": _PACKAGE_VERSION,
+        "argos_version": _ARGOS_VERSION,
+        "from_code": source,
+        "from_name": language_name(source),
+        "to_code": target,
+        "to_name": language_name(target),
+        "made_with": f"ptenmt {versions().get('ptenmt', '')}, weights {trained.info.checksum}",
+        "ptenmt": trained.run.exported_facts(),
     }
 
 

@@ -77,8 +77,7 @@ def draw(panels: Sequence[Panel], *, title: str = "", columns: int = 1) -> Figur
     with _style(min(_MAX_TEXT, max(_MIN_TEXT, _TEXT_PER_CELL * cell))):
         figure = Figure(figsize=(width, sum(heights) + title_height))
         figure.set_layout_engine("constrained", h_pad=_LINE / 2)
-        grid = figure.subplots(len(heights), columns, squeeze=False, height_ratios=heights)
-        axes = grid.ravel().tolist()
+        axes = list(figure.subplots(len(heights), columns, squeeze=False, height_ratios=heights).flat)
         scales: dict[tuple[str, float, float], list[Axes]] = {}
         for axis, panel in zip(axes, shown, strict=False):
             if isinstance(panel, LinePlot):
@@ -91,8 +90,7 @@ def draw(panels: Sequence[Panel], *, title: str = "", columns: int = 1) -> Figur
         for axis in axes[len(shown) :]:
             axis.set_axis_off()
         for of_scale in scales.values():  # a colour bar for all heat maps of a scale
-            aspect = figure.get_figheight() / _COLOUR_BAR
-            figure.colorbar(of_scale[0].images[0], ax=of_scale, aspect=aspect)
+            figure.colorbar(of_scale[0].images[0], ax=of_scale, aspect=sum(heights) / _COLOUR_BAR)
         figure.suptitle(title, wrap=True)
     return figure
 

@@ -1,6 +1,6 @@
 """A model as CTranslate2, the production engine, reads it: converted from its weights."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -103,9 +103,7 @@ def convert(
         spec.save(str(folder))
         files = {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
     if output_ids is not None:
-        # A line is a phrase of the source, and the tokens that it allows: those of the empty one always.
-        tokens = " ".join(tokenizers.target.pieces(sorted(output_ids)))
-        files[VOCABULARY_MAP] = f"\t{tokens}\n".encode()
+        files[VOCABULARY_MAP] = _vocabulary_map(tokenizers.target.pieces(sorted(output_ids)))
     return CTranslate2Model(
         weights=checksum,
         quantization=quantization,
@@ -113,6 +111,11 @@ def convert(
         source_marks=config.source_marks,
         files=files,
     )
+
+
+def _vocabulary_map(tokens: Sequence[str]) -> bytes:
+    """A line is a phrase of the source, and the tokens that it allows: those of the empty one always."""
+    return f"\t{' '.join(tokens)}\n".encode()
 
 
 def nearest_quantization(wanted: str, supported: Collection[str]) -> str:

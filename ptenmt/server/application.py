@@ -89,12 +89,7 @@ def make_app(service: Service, origins: Sequence[str] = ()) -> ASGIApp:
 
     ``origins`` are those whose web pages may send requests (CORS): ``https://example.org``, or ``*``.
     """
-    for origin in origins:
-        parts = urlsplit(origin)
-        if origin not in ("*", f"{parts.scheme}://{parts.netloc}".lower()):
-            raise ConfigError(
-                f"{origin!r} is not the origin of a web page", "write it as browsers do: https://example.org"
-            )
+    _check_origins(origins)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -125,6 +120,15 @@ def make_app(service: Service, origins: Sequence[str] = ()) -> ASGIApp:
         allow_headers=["authorization", "content-type"],
         expose_headers=["retry-after"],
     )
+
+
+def _check_origins(origins: Sequence[str]) -> None:
+    for origin in origins:
+        parts = urlsplit(origin)
+        if origin not in ("*", f"{parts.scheme}://{parts.netloc}".lower()):
+            raise ConfigError(
+                f"{origin!r} is not the origin of a web page", "write it as browsers do: https://example.org"
+            )
 
 
 async def _answer_error(request: Request, error: Exception) -> JSONResponse:

@@ -6,6 +6,7 @@ import logging
 import socket
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from traceback import format_tb
 from typing import Any
 
@@ -15,7 +16,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from ptenmt.errors import ConfigError, ServerError
+from ptenmt.errors import ServerError
 from ptenmt.server.application import make_app
 from ptenmt.server.service import Service
 from ptenmt.signals import handle_server_signals
@@ -29,6 +30,10 @@ MAX_WAITING_BYTES = 200_000
 _KEEP_ALIVE_SECONDS = 30
 _BACKLOG = 2048
 _MAX_HEADER_BYTES = 100_000
+_NO_KEY = (
+    "no API key is required (--keys is not given): any client that can reach {} can use this server; require "
+    "keys, or put it behind a reverse proxy that authenticates (docs/serving.md)"
+)
 logger = logging.getLogger("ptenmt.server")
 
 
@@ -52,26 +57,15 @@ def serve(
     Raises:
         PtenmtError: An origin is invalid, a model cannot be loaded, or the address cannot be had.
     """
-    models, keys = service.models, service.keys
     app = make_app(service, origins)
     bound = bound_socket(host, port)
     url, is_loopback = address_of(bound)
-    if not is_loopback and not keys.are_required:
-        on_warning(
-            f"no API key is required (--keys is not given): any client that can reach {url} can use this "
-            "server; require keys, or put it behind a reverse proxy that authenticates (docs/serving.md)"
-        )
-    models.load()
-
-    def reload() -> None:
-        try:
-            keys.read()
-        except ConfigError as error:
-            on_warning(f"the keys stay as they are: {error.message}")
-        models.reload()
-
+    if not is_loopback and not service.keys.are_required:
+        on_warning(_NO_KEY.format(url))
+    service.models.load()
     server = make_server(app, service.limits.connections, prefix)
     # uvicorn raises the signals again once it has stopped; with these handlers, they do not end the process.
+    reload = partial(service.reload, on_warning)
     handle_server_signals(
         lambda: setattr(server, "should_exit", True), lambda: threading.Thread(target=reload).start()
     )

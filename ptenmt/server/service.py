@@ -81,6 +81,14 @@ class Service:
         self._limiter = anyio.CapacityLimiter(math.inf)
         ThreadPoolExecutor(1).submit(self.detect, "a")  # loads the languages
 
+    def reload(self, on_warning: Callable[[str], None]) -> None:
+        """Read keys and models again; those that cannot be read stay as they are."""
+        try:
+            self.keys.read()
+        except ConfigError as error:
+            on_warning(f"the keys stay as they are: {error.message}")
+        self.models.reload()
+
     def stop(self) -> None:
         """Stop the threads."""
         self._queue.close()

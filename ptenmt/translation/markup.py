@@ -152,15 +152,8 @@ def _moved(fragments: Sequence[Fragment], text: str, alignment: Alignment) -> li
     """The fragments of the translation of a sentence; white space has no elements yet."""
     source = text_of(fragments)
     begins = list(accumulate((len(part) for part, _ in fragments), initial=0))
-    cuts = sorted({*begins})
     elements_at = [elements for part, elements in fragments for _ in part]
-    # A word with an element's boundary inside, as in H2O, is split, also where it or, of a number, what it is
-    # in the other notation stands in the translation.
-    inner = {
-        source[begin:end]: [cut - begin for cut in cuts[bisect_right(cuts, begin) : bisect_left(cuts, end)]]
-        for begin, end in _words(source)
-    }
-    inner = {word.translate(_SWAPPED): cuts for word, cuts in inner.items()} | inner
+    inner = _inner_cuts(source, sorted({*begins}))
     source_words, target_words = _split(source, inner), _split(text, inner)
     columns = [source[slice(*word)] for word in source_words]
     rows = [text[slice(*word)] for word in target_words]
@@ -190,6 +183,18 @@ def _moved(fragments: Sequence[Fragment], text: str, alignment: Alignment) -> li
         last_end = end
     in_target += gaps.fragments(len(target_words), text[last_end:])
     return [fragment for fragment in in_target if any(fragment)]
+
+
+def _inner_cuts(source: str, cuts: Sequence[int]) -> dict[str, list[int]]:
+    """Where words with an element's boundary inside, as in H2O, are split, by word.
+
+    Numbers are split also where they stand in the other notation in the translation.
+    """
+    inner = {
+        source[begin:end]: [cut - begin for cut in cuts[bisect_right(cuts, begin) : bisect_left(cuts, end)]]
+        for begin, end in _words(source)
+    }
+    return {word.translate(_SWAPPED): cuts for word, cuts in inner.items()} | inner
 
 
 def _weights(source: list[str], target: list[str], alignment: Alignment) -> list[list[float]]:

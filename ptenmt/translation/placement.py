@@ -186,9 +186,13 @@ def placed(
             continue
         column = columns[0] if columns else sum(stop <= begin for stop in ends)
         votes = gap_votes(words, source_words, weights, column)
-        inserted[max((gap for gap in range(len(votes)) if gap not in inside), key=votes.__getitem__)].append(
-            span
-        )
+        gap = max((gap for gap in range(len(votes)) if gap not in inside), key=votes.__getitem__)
+        inserted[gap].append(span)
+    return _joined(words, inserted, sentence)
+
+
+def _joined(words: Sequence[str], inserted: Sequence[Sequence[Span]], sentence: str) -> str:
+    """A translation with spans before its words, and after the last, spaced as in the sentence."""
     text = ""
     for own, word in zip(inserted, [*words, ""], strict=True):
         for span in own:

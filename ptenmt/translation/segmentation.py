@@ -146,30 +146,30 @@ class TextEncoder:
             for sentences, _ in texts
         ]
 
-        def encoded(sentences: Sequence[Sentence]) -> list[Sentence | None]:
+        def tokenized(sentences: Sequence[Sentence]) -> list[Sentence | None]:
             read = [
-                self._read(sentence, glossary, options.safeguards, is_prepared=is_prepared)
+                self._with_spans(sentence, glossary, options.safeguards, is_prepared=is_prepared)
                 if self._is_short(sentence.original)
                 else None
                 for sentence in sentences
             ]
-            return self._encoded(read)
+            return self._with_ids(read)
 
         def fitting(sentence: Sentence, read: Sentence | None) -> list[Sentence]:
             """The sentence as it is read, or its parts."""
             if read is not None:
                 return [read]
             halves = _halves(sentence)
-            return list(chain(*map(fitting, halves, encoded(halves))))
+            return list(chain(*map(fitting, halves, tokenized(halves))))
 
-        whole = iter(encoded(list(chain(*typed))))
+        whole = iter(tokenized(list(chain(*typed))))
         segmented = []
         for sentences, (_, after) in zip(typed, texts, strict=True):
             parts = list(chain(*(fitting(sentence, next(whole)) for sentence in sentences)))
             segmented.append(SegmentedText(parts, after, is_split=len(parts) > len(sentences)))
         return segmented
 
-    def _read(
+    def _with_spans(
         self, sentence: Sentence, glossary: Glossary | None, is_guarded: bool, *, is_prepared: bool
     ) -> Sentence:
         """A sentence with its spans, and as the tokenizer reads it: nothing, if it has nothing to translate.
@@ -190,7 +190,7 @@ class TextEncoder:
         text = text if is_prepared else self.prepare_source(text)
         return replace(sentence, spans=spans, case=case, text=text)
 
-    def _encoded(self, sentences: Sequence[Sentence | None]) -> list[Sentence | None]:
+    def _with_ids(self, sentences: Sequence[Sentence | None]) -> list[Sentence | None]:
         """Encode sentences in one call, which is fastest; None for one that is too long for the model."""
         texts = [sentence.text for sentence in sentences if sentence is not None and sentence.text]
         encoded = iter(self._tokenizers.source.encode(texts))

@@ -221,10 +221,10 @@ class Translator:
                     if first.error is not None:
                         raise first.error
                     if first.texts:
-                        yield self._joined(first, options)
+                        yield self._translations(first, options)
                     first.searched.clear()  # which refers to the buffer
 
-    def _joined(self, buffer: Buffer, options: DecodingConfig) -> list[Translation]:
+    def _translations(self, buffer: Buffer, options: DecodingConfig) -> list[Translation]:
         """The translations of a buffer's texts: kept parts and terms get their places, sentences are joined.
 
         An n-best list is as long as that of the sentence with the most hypotheses; the others repeat their

@@ -51,7 +51,7 @@ def test_one_run_in_full(ptenmt, beside: Path) -> None:
     assert {name: table[name] for name in expected} == expected
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", table["first started"])
     assert "tensorflow 2" in table["versions"]
-    assert re.fullmatch(r"\d+, \d+ kB", table["files"])
+    assert re.fullmatch(r"\d+, \d+\.\d kB", table["files"])
     path = Path(table["data.path"])  # the folder was copied after the training
     assert path.is_absolute()
     assert path.read_bytes() == (beside / "pairs.tsv").read_bytes()
@@ -258,7 +258,9 @@ def test_it_reports_what_it_has_written(ptenmt, copied_run: Path) -> None:
     best = read_info(copied_run / "checkpoints/tiny/weights" / "best.safetensors")
     answer = ptenmt("export", "--quantization", "float32")
     folder = "checkpoints/tiny/export/ctranslate2"
-    message = rf"exported best \(step {best.step}\) as ctranslate2 in float32: {folder}, \d+ kB, \d+\.\d s\n"
+    message = (
+        rf"exported best \(step {best.step}\) as ctranslate2 in float32: {folder}, \d+\.\d kB, \d+\.\d s\n"
+    )
     assert re.fullmatch(message, answer.stderr)
     assert answer.stdout == ""
     assert (copied_run / folder / "model.bin").exists()

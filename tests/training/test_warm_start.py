@@ -10,12 +10,14 @@ import pytest
 from copy_task import TrainedRun, write_pairs
 
 from ptenmt.config import Config, TokenizerConfig, TrainingConfig, ValidationConfig
+from ptenmt.config.loading import load_config
 from ptenmt.errors import RunError
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.runs.weights import read_info
 from ptenmt.training.events import Event, Validated, Warned
+from ptenmt.training.preparation import load_warm_start
 from ptenmt.training.session import train
 
 
@@ -148,3 +150,7 @@ def test_a_run_does_not_start_from_itself(copied: TrainedRun, other_data: Config
     with pytest.raises(RunError, match="cannot start from its own weights"):
         train(other_data, tmp_path / "copy", init_from=tmp_path / "copy", fresh=True)
     assert History(tmp_path / "copy").validations() == copied.history
+
+
+def test_the_preset_for_fine_tuning_fits_the_starter(tmp_path: Path):
+    load_warm_start("starter", load_config("tune"), Run(tmp_path / "mine"), pytest.fail)
