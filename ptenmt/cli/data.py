@@ -16,11 +16,7 @@ from ptenmt.errors import ConfigError
 from ptenmt.inspection.figures import Table
 
 
-def download(
-    screen: Screen,
-    config: ConfigName = "base.yaml",
-    overrides: Overrides = None,
-) -> None:
+def download(screen: Screen, config: ConfigName = "base.yaml", overrides: Overrides = None) -> None:
     """Download the data set, the public corpora and the tokenizer of a config, unless they are there already.
 
     Relevant options: data.source, data.dataset, data.data_dir, corpora in data.train, data.validation and
@@ -44,11 +40,7 @@ def download(
         screen.say(f"corpus {facts['name']}, licence: {facts['licence']}")
 
 
-def data(
-    screen: Screen,
-    config: ConfigName,
-    overrides: Overrides = None,
-) -> dict[str, Any]:
+def data(screen: Screen, config: ConfigName, overrides: Overrides = None) -> dict[str, Any]:
     """Show what the filters remove from each training file, with examples.
 
     With data.augment.quantities it also says which share of the pairs have quantities to draw again.

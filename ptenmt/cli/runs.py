@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ptenmt.cli.console import (
-    Screen,
-    amount,
-    duration,
-    load_tensorflow,
-    option_value,
-    shown_perplexity,
-)
+from ptenmt.cli.console import Screen, amount, duration, load_tensorflow, option_value, shown_perplexity
 from ptenmt.cli.options import NewRun, RunName, RunToDescribe, WhichWeights, run_names
 from ptenmt.cli.tables import metric_name, metric_value, print_facts, print_table
 from ptenmt.config.loading import flat_options

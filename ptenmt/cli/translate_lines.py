@@ -298,10 +298,7 @@ def run_job(
     output = None
     gc.set_threshold(100_000)  # translating creates no cycles, and the search for them takes 10% of the time
     try:
-        with (
-            destination.opened(stream, job, view.screen) as output,
-            view.showing(output.num_saved or 0),
-        ):
+        with destination.opened(stream, job, view.screen) as output, view.showing(output.num_saved or 0):
             counts = Counter(output.saved_counts)
             for chunk in job.chunks(stream, view.show_progress, output.num_saved or 0):
                 output.append(chunk)

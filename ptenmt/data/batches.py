@@ -112,11 +112,7 @@ def learn_tokenizers(
 
 
 def encode_training_pairs(
-    tokenizers: TokenizerPair,
-    train: TextPairs,
-    data: DataConfig,
-    max_positions: int,
-    cache: CorpusCache,
+    tokenizers: TokenizerPair, train: TextPairs, data: DataConfig, max_positions: int, cache: CorpusCache
 ) -> tuple[TrainingPairs, int]:
     """Tokenize the training pairs, or load the ids from an earlier run with the same tokenizers.
 

@@ -74,12 +74,7 @@ class WordWindows:
     """
 
     def __init__(
-        self,
-        ids: Sequence[int],
-        window: int,
-        *,
-        stride: int = 1,
-        predicts: Predicts = "window",
+        self, ids: Sequence[int], window: int, *, stride: int = 1, predicts: Predicts = "window"
     ) -> None:
         self._ids = np.asarray(ids, dtype=np.int64)
         self._window = window

@@ -37,7 +37,6 @@ _ARGOS_VERSION = "1.9.0"
 _LONGEST_SOURCE = 1024
 """CTranslate2 truncates longer ones by default."""
 _NEVER = -1e9
-_SPACY_META = {"lang": "xx", "name": "blank", "version": "0.0.0", "pipeline": []}
 _SPACY_SUFFIXES = """[.!?…。！？؟।"'”’»)\\]]$""".encode()
 """What spaCy splits off words: the marks that end sentences, and quotes and brackets after them."""
 _SPACY_TOKENIZER = b"\x81\xad" + b"suffix_search" + b"\xd9" + bytes([len(_SPACY_SUFFIXES)]) + _SPACY_SUFFIXES
@@ -86,16 +85,14 @@ def package_files(trained: TrainedModel, quantization: Quantization) -> dict[str
     Raises ExportError if CTranslate2 cannot express the model, or it has no shared SentencePiece tokenizer,
     and OutputError if there is no room for temporary files.
     """
-    tokenizer = _shared_tokenizer(trained)
-    longest = max(trained.config.model.max_positions, _LONGEST_SOURCE + 2)
+    tokenizer, model = _shared_tokenizer(trained), trained.config.model
     (name,) = (name for name in trained.weights if name.endswith("final/bias"))
     bias = trained.weights[name].copy()
     bias[suppressed_ids(trained.config.tokenizer)] = _NEVER
-    spm = tokenizer.model
-    if not isinstance(tokenizer, ImportedTokenizer):  # which has its own text preparation
-        spm = with_preparation(spm, trained.config.data)
-    model = convert(
-        replace(trained.config.model, max_positions=longest),
+    is_own = isinstance(tokenizer, SentencePieceTokenizer)  # others have their own text preparation
+    spm = with_preparation(tokenizer.model, trained.config.data) if is_own else tokenizer.model
+    converted = convert(
+        replace(model, max_positions=max(model.max_positions, _LONGEST_SOURCE + 2)),
         {**trained.weights, name: bias},
         trained.tokenizers,
         trained.info.checksum,
@@ -103,10 +100,10 @@ def package_files(trained: TrainedModel, quantization: Quantization) -> dict[str
         adds_marks=True,
     )
     return {
-        **{f"model/{name}": content for name, content in model.files.items()},
+        **{f"model/{name}": content for name, content in converted.files.items()},
         "sentencepiece.model": spm,
         "spacy/config.cfg": card_text("spacy.cfg").encode(),
-        "spacy/meta.json": json_file(_SPACY_META),
+        "spacy/meta.json": json_file({"lang": "xx", "name": "blank", "version": "0.0.0", "pipeline": []}),
         "spacy/tokenizer": _SPACY_TOKENIZER,
         "metadata.json": json_file(_metadata(trained)),
     }

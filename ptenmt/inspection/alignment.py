@@ -141,9 +141,6 @@ def check_number(what: str, number: int, count: int, owner: str = "model") -> No
         raise ConfigError(f"there is no {what} {number}: the {owner} has {known}", f"choose with --{what}")
 
 
-# Word alignment
-
-
 @dataclass(frozen=True, kw_only=True)
 class AlignedPair:
     """A sentence and its translation with the attention between their words."""

@@ -141,9 +141,6 @@ def _default_steps(options: TrainingConfig) -> int:
     return max(_WARMUPS_SHOWN * options.warmup_steps, _MIN_STEPS_SHOWN)
 
 
-# Positions
-
-
 def positions_map(num_positions: int = 50, d_model: int = 128) -> HeatMap:
     """The positional encoding: a row per position, from 0, a column per dimension.
 

@@ -84,11 +84,7 @@ class _Block(FromConfig, keras.layers.Layer):
     def _add_and_norm(self, name: str) -> AddAndNorm:
         config = self.config
         return AddAndNorm(
-            config.dropout,
-            norm=config.norm,
-            epsilon=config.norm_epsilon,
-            name=name,
-            dtype=self.dtype_policy,
+            config.dropout, norm=config.norm, epsilon=config.norm_epsilon, name=name, dtype=self.dtype_policy
         )
 
 

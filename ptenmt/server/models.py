@@ -83,11 +83,7 @@ def direction_of_run(
         shared: Any = CoalescingEngine(fast.engine, f"{source}-{target}")
         # Without the arrays that a conversion has read.
         for_attention = TrainedModel(loaded.run, loaded.config, loaded.tokenizers, loaded.info)
-        return Model(
-            Translator(shared, fast.tokenizers, fast.config),
-            for_attention,
-            _description(loaded),
-        )
+        return Model(Translator(shared, fast.tokenizers, fast.config), for_attention, _description(loaded))
 
     return Direction(source, target, read)
 

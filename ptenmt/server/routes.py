@@ -206,9 +206,7 @@ async def _translate_document(
     if direction is None:
         return content, None
     translations, marked = await service.run(
-        request,
-        lambda: service.translate(direction, document.texts, glossary=glossary),
-        is_document=True,
+        request, lambda: service.translate(direction, document.texts, glossary=glossary), is_document=True
     )
     best = [ranked[0] for ranked in marked]
     content = await run_sync(document.with_texts, best, abandon_on_cancel=True)

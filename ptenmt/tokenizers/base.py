@@ -20,8 +20,6 @@ _FRAMING = frozenset((PAD, START, END))
 # direction, private use, and lone surrogates, which command-line arguments may contain but UTF-8 cannot.
 _BLANK = re.compile(r"[\x00-\x1f\x7f-\x9f]|[^\S ]")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ud800-\uf8ff]")
-
-
 _MIN_SCRIPT_SHARE = 0.01
 """Of the letters in a vocabulary. Rarer scripts are those of names in other languages."""
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 import sentencepiece
 
 from ptenmt.errors import TokenizerError
-from ptenmt.tokenizers.base import END, PAD, SPECIAL_PIECES, START, UNK, Tokenizer, clean_text
+from ptenmt.tokenizers.base import SPECIAL_PIECES, UNK, Tokenizer, clean_text, without_framing
 
 
 class ImportedTokenizer(Tokenizer):
@@ -60,8 +60,7 @@ class ImportedTokenizer(Tokenizer):
 
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
         """Return each sequence's text; every unknown token reads ``[UNK]``."""
-        marks = (PAD, START, END)
-        kept = [[self.vocabulary[token] for token in ids if token not in marks] for ids in sequences]
+        kept = map(self.pieces, without_framing(sequences))
         # A token of the other language is no sub-word of this one, which leaves its mark of a space.
         return [self._processor.decode(pieces).replace("▁", " ").strip() for pieces in kept]
 

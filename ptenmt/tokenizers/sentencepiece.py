@@ -23,7 +23,6 @@ from ptenmt.tokenizers.base import (
 
 _FEW = 8
 """Number of texts above which SentencePiece's threads are faster."""
-
 _TRAINER_OPTIONS: dict[str, Any] = {
     "pad_id": PAD,
     "unk_id": UNK,

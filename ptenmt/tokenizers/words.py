@@ -100,7 +100,9 @@ def split_words(text: str, punctuation: Punctuation) -> list[str]:
         return word_pattern().findall(text)
     if punctuation == "space":
         return text.translate(_BLANKED).split()
-    return "".join(sign for sign in text if not _is_punctuation(sign)).split()
+    # Without Unicode's punctuation, and ASCII's symbols such as $.
+    kept = (sign for sign in text if unicodedata.category(sign)[0] != "P" and sign not in string.punctuation)
+    return "".join(kept).split()
 
 
 @cache
@@ -118,8 +120,3 @@ def word_pattern() -> re.Pattern[str]:
 def capitalized(text: str) -> str:
     """Begin each word with a capital."""
     return word_pattern().sub(lambda word: word[0][:1].upper() + word[0][1:], text)
-
-
-def _is_punctuation(sign: str) -> bool:
-    """Whether a character is Unicode punctuation, or an ASCII symbol such as ``$``."""
-    return unicodedata.category(sign).startswith("P") or sign in string.punctuation

@@ -15,12 +15,7 @@ from ptenmt.tokenizers import load_tokenizers
 _AtStep = tuple[int, dict[str, np.ndarray]]
 
 
-def average(
-    run: str | Path | None = None,
-    *,
-    last: int | None = None,
-    to: str | Path | None = None,
-) -> Path:
+def average(run: str | Path | None = None, *, last: int | None = None, to: str | Path | None = None) -> Path:
     """Average the weights of a run's last checkpoints (Vaswani et al. 2017, section 6.1).
 
     If the training kept an EMA of the weights, that is averaged. ``last`` is the number of the newest

@@ -197,10 +197,7 @@ class ResumableOutput:
 
 
 def write_buffers(
-    file: Path,
-    texts: Iterator[str],
-    work: Callable[[list[str]], str],
-    on_done: Callable[[int], None],
+    file: Path, texts: Iterator[str], work: Callable[[list[str]], str], on_done: Callable[[int], None]
 ) -> None:
     """Write what each buffer of texts becomes to a file, unless it is there; an interrupted call is resumed.
 

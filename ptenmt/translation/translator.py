@@ -43,12 +43,7 @@ class Translator:
     ``config.decoding`` are the options of calls that give none.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        tokenizers: TokenizerPair,
-        config: Config,
-    ) -> None:
+    def __init__(self, engine: Engine, tokenizers: TokenizerPair, config: Config) -> None:
         self.engine = engine
         self.tokenizers = tokenizers
         self.config = config
