@@ -60,7 +60,7 @@ def parallel_map(
 def _by_processes(
     function: Callable[[_Item], _Result], items: Iterable[_Item], num_processes: int
 ) -> Iterator[tuple[_Item, _Result]]:
-    import multiprocessing  # with its modules, megabytes that a translation has no use for
+    import multiprocessing  # here: a translation needs none of these modules, which take megabytes
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 

@@ -226,7 +226,7 @@ def mixture(pairs: Mapping[str, int]) -> str:
 
 
 def amount(num_bytes: int) -> str:
-    """Bytes such as ``5.1 MB``, in powers of ten."""
+    """A number of bytes in words, such as ``5.1 MB``; 1 kB is 1,000 bytes."""
     from rich.filesize import decimal
 
     return decimal(num_bytes)

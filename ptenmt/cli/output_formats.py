@@ -51,7 +51,7 @@ class JsonLines(OutputFormat):
     name = "JSON"
 
     def handle(self, number: int, translation: Translation) -> str:  # noqa: ARG002
-        """Source, translation, alternatives and what was noticed, without the carriage return of a line."""
+        """The source, its translation, alternatives and problems, without a carriage return at the end."""
         others = [{**self._ranked(it), "is_complete": it.is_complete} for it in translation.alternatives]
         facts = {
             "source": translation.source.removesuffix("\r"),
@@ -73,7 +73,7 @@ class JsonLines(OutputFormat):
 
 
 def output_format(options: DecodingConfig, *, as_json: bool) -> OutputFormat:
-    """The format of JSON, or that for so many hypotheses."""
+    """JSON lines if asked for, else n-best lists for several hypotheses, plain lines for one."""
     if as_json:
         return JsonLines()
     return NBestLists() if options.num_hypotheses > 1 else PlainLines()

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ import typer
 
 from ptenmt._version import __version__
 from ptenmt.cli.console import Screen, counted, duration, standard_output
-from ptenmt.cli.output_formats import OutputFormat, PlainLines
+from ptenmt.cli.output_formats import OutputFormat
 from ptenmt.config import DecodingConfig
 from ptenmt.data.languages import language_name
 from ptenmt.data.readers import Lines
@@ -52,9 +52,9 @@ class TranslationJob:
     translator: Translator
     options: DecodingConfig
     weights: str
+    form: OutputFormat
     glossary: Glossary | None = None
     prefix: str = ""
-    form: OutputFormat = field(default_factory=PlainLines)
     first_number: int = 0
     """That of the first text."""
 
@@ -81,7 +81,7 @@ class TranslationJob:
                 problems[SPLIT] += translation.is_split
             yield OutputChunk(
                 [translation.source for translation in translations],
-                "".join(map(self.form.handle, numbers, translations)),
+                "".join(self.form.handle(next(numbers), translation) for translation in translations),
                 +problems,
                 [translation.detected for translation in translations],
                 [word for translation in translations for word in translation.unknown],
@@ -93,7 +93,7 @@ class TranslationJob:
             "ptenmt": __version__,
             "weights": self.weights,
             "prefix": self.prefix,
-            "form": self.form.name,
+            "output format": self.form.name,
             "first line": self.first_number + 1,
             "engine": self.translator.engine.identity,
             "glossary": "" if self.glossary is None else self.glossary.checksum,

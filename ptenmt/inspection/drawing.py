@@ -90,7 +90,7 @@ def draw(panels: Sequence[Panel], *, title: str = "", columns: int = 1) -> Figur
         for axis in axes[len(shown) :]:
             axis.set_axis_off()
         for of_scale in scales.values():  # a colour bar for all heat maps of a scale
-            figure.colorbar(of_scale[0].images[0], ax=of_scale, aspect=sum(heights) / _COLOUR_BAR)
+            figure.colorbar(of_scale[0].images[0], ax=of_scale, aspect=figure.get_figheight() / _COLOUR_BAR)
         figure.suptitle(title, wrap=True)
     return figure
 

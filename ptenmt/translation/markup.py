@@ -188,13 +188,13 @@ def _moved(fragments: Sequence[Fragment], text: str, alignment: Alignment) -> li
 def _inner_cuts(source: str, cuts: Sequence[int]) -> dict[str, list[int]]:
     """Where words with an element's boundary inside, as in H2O, are split, by word.
 
-    Numbers are split also where they stand in the other notation in the translation.
+    They are split on both sides; a number in the translation may be in the other notation.
     """
     inner = {
         source[begin:end]: [cut - begin for cut in cuts[bisect_right(cuts, begin) : bisect_left(cuts, end)]]
         for begin, end in _words(source)
     }
-    return {word.translate(_SWAPPED): cuts for word, cuts in inner.items()} | inner
+    return {word.translate(_SWAPPED): places for word, places in inner.items()} | inner
 
 
 def _weights(source: list[str], target: list[str], alignment: Alignment) -> list[list[float]]:

@@ -67,7 +67,8 @@ def test_durations() -> None:
 
 
 def test_amounts_and_options() -> None:
-    assert [amount(size) for size in (5_140_000, 3_210_000_000)] == ["5.1 MB", "3.2 GB"]
+    amounts = [amount(size) for size in (40_100, 5_140_000, 12_500_000, 3_210_000_000)]
+    assert amounts == ["40.1 kB", "5.1 MB", "12.5 MB", "3.2 GB"]
     assert [option_value(value) for value in (None, (), 1e-4)] == ["–", "–", "0.0001"]
     files = tuple({"path": f"corpus-{number}.tsv"} for number in range(54))
     assert option_value(files[:1]) == "[{path: corpus-0.tsv}]"

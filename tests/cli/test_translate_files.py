@@ -331,3 +331,9 @@ def test_strange_lines(ptenmt, random_run: Path, tmp_path: Path) -> None:
     answers = [json.loads(line) for line in result.stdout.split("\n")[:-1]]
     assert [answer["source"] for answer in answers] == lines[:2048]
     assert [answer["translation"] for answer in answers] == written[:2048]
+
+
+def test_the_numbers_of_n_best_lists_go_on_from_buffer_to_buffer(job, source: Path, tmp_path: Path) -> None:
+    job(source, "--set", "decoding.num_hypotheses=2")
+    rows = (tmp_path / "out.txt").read_text(encoding="utf-8").splitlines()
+    assert list(dict.fromkeys(int(row.split(" ||| ")[0]) for row in rows)) == list(range(NUM_LINES))
