@@ -1,19 +1,18 @@
 """Writing files and folders whole or not at all, and locks between processes."""
 
 import errno
-import gzip
 import hashlib
-import io
 import json
 import logging
 import math
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from ptenmt.errors import OutputError
 
@@ -47,64 +46,42 @@ def temporary_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-@contextmanager
-def written_whole(file: Path) -> Iterator[IO[str]]:
-    """Write a text file whole or not at all: a temporary file beside it, fsync, rename; ``.gz`` compressed.
+def write_bytes(file: Path, content: bytes) -> None:
+    """Write a file whole or not at all: a temporary file beside it, fsync, rename.
 
     A link is followed. A device or a pipe, such as ``/dev/null``, is written to directly.
 
     Raises:
         OutputError: It cannot be written; what was there before is unharmed.
     """
-    if file.suffix.lower() != ".gz":
-        with _opened(file, mode="w", encoding="utf-8", newline="") as stream:
-            yield stream
-        return
-    with (
-        _opened(file, mode="wb") as stored,
-        gzip.GzipFile(filename="", mode="wb", fileobj=stored, mtime=0) as packed,
-        io.TextIOWrapper(packed, encoding="utf-8", newline="") as stream,
-    ):
-        yield stream
-
-
-def write_bytes(file: Path, content: bytes) -> None:
-    """Write a binary file, whole or not at all; see ``written_whole``."""
-    with _opened(file, mode="wb") as stream:
-        stream.write(content)
-
-
-@contextmanager
-def _opened(file: Path, **how: Any) -> Iterator[IO[Any]]:
     with output_errors(f"write {file}"):
-        is_device = file.exists() and not file.is_file()
-        with file.open(**how) if is_device else _replacing(file.resolve(), **how) as stream:
-            yield stream
+        if file.exists() and not file.is_file():
+            file.write_bytes(content)
+            return
+        temporary = _temporary(file.resolve())
+        try:
+            with temporary.open("xb") as stream:
+                stream.write(content)
+                stream.flush()
+                os.fsync(stream.fileno())
+            temporary.replace(file.resolve())
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
-@contextmanager
-def _replacing(file: Path, **how: Any) -> Iterator[IO[Any]]:
-    stream = tempfile.NamedTemporaryFile(  # noqa: SIM115 — renamed once it is closed
-        dir=file.parent, prefix=f".{file.name}.", suffix=_SUFFIX, delete=False, **how
-    )
-    temporary = Path(stream.name)
-    try:
-        with stream:
-            yield stream.file
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(file)
-    finally:
-        temporary.unlink(missing_ok=True)
+def write_text(file: Path, text: str) -> None:
+    """Write a text file in UTF-8, whole or not at all; see ``write_bytes``."""
+    write_bytes(file, text.encode())
 
 
-def remove_unfinished(folder: Path, name: str = "") -> None:
-    """Remove the temporary files of killed processes; no other process may be writing into the folder.
+def _temporary(path: Path) -> Path:
+    """The path beside a file or folder at which it is written first."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}{_SUFFIX}")
 
-    ``name``: what the names of their files and folders begin with.
-    """
-    for path in folder.glob(f".{name}*{_SUFFIX}"):
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove the temporary files of killed processes; no other process may be writing into the folder."""
+    for path in folder.glob(f".*{_SUFFIX}"):
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
         else:
@@ -120,10 +97,10 @@ def folder_written_whole(folder: Path) -> Iterator[Path]:
     """
     folder = folder.resolve()
     folder.parent.mkdir(parents=True, exist_ok=True)
-    new = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=_SUFFIX))
+    new = _temporary(folder)
     old = new.with_name(f".old{new.name}")
     try:
-        new.chmod(0o777 & ~_umask())
+        new.mkdir()
         yield new
         for path in (*new.rglob("*"), new):
             sync(path)
@@ -213,12 +190,6 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def write_text(file: Path, text: str) -> None:
-    """Write a text file whole or not at all (see ``written_whole``)."""
-    with written_whole(file) as stream:
-        stream.write(text)
-
-
 def json_text(value: Any, indent: int | None = None) -> str:
     """JSON with null for numbers that JSON does not have: NaN and the infinities."""
     return json.dumps(_finite(value), indent=indent, ensure_ascii=False, allow_nan=False)
@@ -241,9 +212,3 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(part) for part in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

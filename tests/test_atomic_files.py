@@ -1,6 +1,5 @@
 """Files and folders are written whole or not at all."""
 
-import gzip
 import os
 import subprocess
 import sys
@@ -16,7 +15,6 @@ from ptenmt.atomic_files import (
     holder,
     remove_unfinished,
     write_bytes,
-    written_whole,
 )
 from ptenmt.errors import OutputError
 
@@ -31,17 +29,6 @@ def folder(tmp_path: Path) -> Path:
     with folder_written_whole(tmp_path / "new" / "folder") as new:
         (new / "file").write_text("before")
     return tmp_path / "new" / "folder"
-
-
-def test_a_gz_file_is_compressed_and_written_whole(tmp_path: Path) -> None:
-    file = tmp_path / "lines.txt.gz"
-    with written_whole(file) as stream:
-        stream.write("olá\n" * 1000)
-    assert gzip.decompress(file.read_bytes()).decode() == "olá\n" * 1000
-    with pytest.raises(UnicodeEncodeError), written_whole(file) as stream:
-        stream.write("adeus\n" * 100_000 + "\ud800")
-    assert gzip.decompress(file.read_bytes()).startswith("olá".encode())
-    assert [each.name for each in tmp_path.iterdir()] == [file.name]
 
 
 def test_a_folder_is_replaced_as_a_whole(folder: Path) -> None:

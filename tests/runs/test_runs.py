@@ -5,13 +5,12 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from ptenmt.atomic_files import write_text, written_whole
+from ptenmt.atomic_files import write_text
 from ptenmt.config import Config, ModelConfig, TokenizerConfig, ValidationConfig
 from ptenmt.errors import OutputError, RunError
 from ptenmt.runs import Run, find_run, list_runs, run_path, set_aside
@@ -177,20 +176,20 @@ def test_setting_aside_keeps_everything() -> None:
     assert Run(aside).config().seed == 3
 
 
-class Interrupted(Exception):
+class Interrupted(BaseException):
     pass
 
 
-def broken_lines() -> Iterator[str]:
-    yield "new\n"
-    raise Interrupted
+def test_a_file_is_written_whole_or_not_at_all(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(_descriptor: int) -> None:
+        raise Interrupted
 
-
-def test_a_file_is_written_whole_or_not_at_all(here: Path) -> None:
     file = here / "out.txt"
     write_text(file, "old\n")
-    with pytest.raises(Interrupted), written_whole(file) as stream:
-        stream.writelines(broken_lines())
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", interrupt)
+        with pytest.raises(Interrupted):
+            write_text(file, "new\n")
     assert file.read_text() == "old\n"
     assert os.listdir(here) == ["out.txt"]
 
