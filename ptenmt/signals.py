@@ -8,7 +8,6 @@ import socket
 import stat
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -110,14 +109,10 @@ class ProcessSignals:
 process_signals = ProcessSignals()
 
 
-class Interrupted(KeyboardInterrupt):
-    """Raised if a signal arrives before the first step."""
-
-
 class StopSignals:
     """Handles SIGINT, SIGTERM, SIGHUP: the first finishes the step and saves, the second exits immediately.
 
-    Before ``on_stop`` is called there is nothing to save: ``Interrupted`` is raised in the main thread, and
+    Before ``on_stop`` is called there is nothing to save: KeyboardInterrupt is raised in the main thread, and
     if that is in a library call that does not return, the process exits.
     """
 
@@ -128,7 +123,7 @@ class StopSignals:
         self._before: dict[int, Any] = {}
 
     def on_stop(self, stop: Callable[[], None]) -> None:
-        """From now on, call ``stop`` instead of raising ``Interrupted``."""
+        """From now on, call ``stop`` instead of raising KeyboardInterrupt."""
         self.on_signal = stop
         if self.received is not None:  # but a library has caught the exception
             stop()
@@ -170,7 +165,7 @@ class StopSignals:
         if number not in (signal.SIGINT, signal.SIGTERM):
             _leave_terminal()
         if self.on_signal is None:
-            raise Interrupted
+            raise KeyboardInterrupt
         self.on_signal()
 
     def _restore(self) -> None:
@@ -183,22 +178,19 @@ class StopSignals:
         Python's handlers wait until a library call returns; this thread is notified immediately.
         """
         received: list[int] = []
-        deadline: float | None = None
         while True:
-            ours.settimeout(None if deadline is None else max(deadline - time.monotonic(), 0.001))
             try:
                 numbers = ours.recv(1)
             except TimeoutError:
                 _end_process(received)
             if not numbers:
                 return
-            if numbers[0] not in self._before:
-                continue
-            received.append(numbers[0])
+            if numbers[0] in self._before:
+                received.append(numbers[0])
             if len(received) > 1:
-                deadline = time.monotonic() + _SECOND_SIGNAL_GRACE_SECONDS
-            elif self.on_signal is None:
-                deadline = time.monotonic() + _STARTUP_GRACE_SECONDS
+                ours.settimeout(_SECOND_SIGNAL_GRACE_SECONDS)
+            elif received and self.on_signal is None:
+                ours.settimeout(_STARTUP_GRACE_SECONDS)
 
 
 def _leave_terminal() -> None:

@@ -12,7 +12,7 @@ import pytest
 from waiting import PATIENCE_SECONDS, until
 
 from ptenmt import signals
-from ptenmt.signals import Interrupted, StopSignals
+from ptenmt.signals import StopSignals
 
 # Loaded by its path, so that TensorFlow is not. Signals blocked in the main thread go to another one, so
 # that nothing wakes the main thread: as in a library's long call.
@@ -40,7 +40,7 @@ def _handlers() -> Iterator[None]:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_start_is_interrupted(number: int):
     stop = StopSignals()
-    with pytest.raises(Interrupted), stop.installed():
+    with pytest.raises(KeyboardInterrupt), stop.installed():
         os.kill(os.getpid(), number)
     assert stop.received == number
 
@@ -61,7 +61,7 @@ def test_an_interruption_that_a_library_swallows_is_made_up_for():
     asked: list[str] = []
     stop = StopSignals()
     with stop.installed():
-        with pytest.raises(Interrupted):
+        with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGINT)
         stop.on_stop(lambda: asked.append("stop"))
     assert asked == ["stop"]
