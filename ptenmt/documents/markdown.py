@@ -74,17 +74,18 @@ def _prose(source: str) -> Iterator[tuple[int, int, StringText]]:
         if token.type == "html_block":
             yield from _html_texts(source, ranges[0][0], ranges[-1][1])
         else:
-            kind = _Cell if "is_cell" in token.meta else _Paragraph
-            yield ranges[0][0], ranges[-1][1], kind(token, breaks)
+            yield ranges[0][0], ranges[-1][1], _Paragraph(token, breaks)
 
 
 def _html_texts(source: str, begin: int, end: int) -> Iterator[tuple[int, int, StringText]]:
-    """The texts of an HTML block."""
+    """The texts of an HTML block, each of which is written on one line."""
     ends = [(begin, begin), *(tag.span() for tag in _HTML_END.finditer(source, begin, end)), (end, end)]
     for (_, first), (last, _) in pairwise(ends):
         if text := source[first:last].strip():
             first = source.index(text, first)
-            yield first, first + len(text), _html_text(text)
+            tags = tagged(" ".join(map(str.strip, text.splitlines())), _TAG, html_tag)
+            read = (tag._replace(item=unescape(tag.item)) if tag.kind == "text" else tag for tag in tags)
+            yield first, first + len(text), StringText(read, escaped=partial(escape, quote=False))
 
 
 def _inline(source: str, begin: int) -> Iterator[tuple[_Token, list[tuple[int, int]], list[str]]]:
@@ -116,15 +117,8 @@ def _inline(source: str, begin: int) -> Iterator[tuple[_Token, list[tuple[int, i
                 yield token, [(place, cell_end)], []
 
 
-def _html_text(source: str) -> StringText:
-    """A text of an HTML block, which is written on one line."""
-    pieces = tagged(" ".join(map(str.strip, source.splitlines())), _TAG, html_tag)
-    read = (piece._replace(item=unescape(piece.item)) if piece.kind == "text" else piece for piece in pieces)
-    return StringText(read, escaped=partial(escape, quote=False))
-
-
 class _Paragraph(StringText):
-    """A paragraph, or a heading.
+    """A paragraph, a heading, or a cell of a table.
 
     Args:
         token: Its inline token, of a ``_parser``.
@@ -134,8 +128,9 @@ class _Paragraph(StringText):
     def __init__(self, token: _Token, breaks: Sequence[str]) -> None:
         prefix = _PREFIX.match(token.content)
         self._prefix = prefix[0] if prefix else ""
-        self._begins_anything = bool(_BLOCK.match(token.content))
-        """Whether a block marker may begin it, as in a heading."""
+        self._is_cell = "is_cell" in token.meta
+        self._begins_anything = self._is_cell or bool(_BLOCK.match(token.content))
+        """Whether a block marker may begin it, as in a heading or a cell."""
         self._breaks = breaks
         self._hard_breaks: list[str] = []
         self._num_lines = [1]
@@ -218,7 +213,8 @@ class _Paragraph(StringText):
         for part, num_lines, end in zip(parts, self._num_lines, [*self._hard_breaks, ""], strict=False):
             text += "\n".join(map(self._begun, wrapped(part, num_lines, _UNBROKEN))) + end
         first, *others = text.split("\n")
-        return first + "".join(map("".join, zip(self._breaks, others, strict=False)))
+        text = first + "".join(map("".join, zip(self._breaks, others, strict=False)))
+        return text.replace("|", r"\|") if self._is_cell else text
 
     def _begun(self, line: str) -> str:
         """A line of the paragraph that begins nothing else."""
@@ -232,17 +228,6 @@ class _Paragraph(StringText):
 def _end_of_label(source: str, label: str) -> str:
     """What ends a link or an image; a label that is translated no longer names the definition."""
     return f"][{label}]" if source in ("]", "][]") else source
-
-
-class _Cell(_Paragraph):
-    """A cell of a table."""
-
-    def written(self, spans: Sequence[Fragment]) -> str:
-        """The cell with another text."""
-        return super().written(spans).replace("|", r"\|")
-
-    def _begun(self, line: str) -> str:
-        return line  # a cell cannot begin a block
 
 
 def _parser() -> MarkdownIt:
