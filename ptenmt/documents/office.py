@@ -32,6 +32,7 @@ MAX_XML_BYTES = 8_000_000
 """Of its XML files, which take ten times as much memory when they are parsed."""
 MAX_TAGS = 500_000
 
+_TOO_LARGE = "the document is too large when it is unpacked"
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """The compression methods of OPC, OpenDocument and EPUB; zipfile unpacks others without a bound."""
 
@@ -63,7 +64,7 @@ def unpacked(content: bytes, kind: str) -> dict[str, bytes]:
             if len(entries) > MAX_FILES or len({entry.filename for entry in entries}) < len(entries):
                 raise DocumentError("the document cannot be read: too many files in it, or some twice")
             if sum(entry.file_size for entry in entries) > MAX_BYTES:
-                raise _too_large()
+                raise DocumentError(_TOO_LARGE, is_too_large=True)
             for entry in entries:
                 if entry.compress_type not in _METHODS:
                     raise DocumentError("the document cannot be read: unknown compression")
@@ -75,7 +76,7 @@ def unpacked(content: bytes, kind: str) -> dict[str, bytes]:
         raise unreadable(kind) from error
     xml = list(filter(_is_xml, files.values()))
     if sum(map(len, xml)) > MAX_XML_BYTES:
-        raise _too_large()
+        raise DocumentError(_TOO_LARGE, is_too_large=True)
     check_tags(sum(content.count(b"<") for content in xml), MAX_TAGS)
     return files
 
@@ -100,10 +101,6 @@ def decoded(files: Mapping[str, bytes], name: str, kind: str) -> str:
 def unreadable(kind: str) -> DocumentError:
     """The error for a document that is not of a kind, such as ``a Word document``."""
     return DocumentError(f"the file is not {kind}, or it is damaged or encrypted")
-
-
-def _too_large() -> DocumentError:
-    return DocumentError("the document is too large when it is unpacked", is_too_large=True)
 
 
 def _is_xml(content: bytes) -> bool:
@@ -397,9 +394,8 @@ _BREAKS = (f"{_T}tab", f"{_T}line-break")
 def open_document_text(content: bytes) -> ZippedDocument:
     """Read an OpenDocument text; its headers and footers are among the styles."""
     files = unpacked(content, _ODT_KIND)
-    parts: dict[str, Html] = {}
-    for name in ("content.xml", *({"styles.xml"} & {*files})):
-        parts[name] = Html(decoded(files, name, _ODT_KIND), roles=_odt_roles)
+    names = ["content.xml", *({"styles.xml"} & {*files})]
+    parts = {name: Html(decoded(files, name, _ODT_KIND), roles=_odt_roles) for name in names}
     if next(parts["content.xml"].root.iter(_BODY), None) is None:
         raise unreadable(_ODT_KIND)
     return ZippedDocument(files, parts)

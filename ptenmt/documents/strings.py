@@ -127,11 +127,7 @@ def json_strings(source: str) -> TextFile:
     except (ValueError, RecursionError) as error:
         reason = error if isinstance(error, ValueError) else "it is nested too deeply"
         raise DocumentError(f"the file is not JSON: {reason}") from error
-    is_ascii = source.isascii() and "\\u" in source
-
-    def encoded(text: str) -> str:
-        return json.dumps(text, ensure_ascii=is_ascii)
-
+    encoded = partial(json.dumps, ensure_ascii=source.isascii() and "\\u" in source)
     strings = re.finditer(r'"(?:[^"\\]|\\.)*"(\s*:)?', source)  # a colon follows keys only
     values = (string for string in strings if not string[1])
     return TextFile(source, ((*value.span(), _string(json.loads(value[0]), encoded)) for value in values))
