@@ -216,11 +216,7 @@ class _RunUnit(TreeUnit):
             yield Piece("point", node, name)
 
     def fill(self, spans: Sequence[Fragment]) -> None:
-        """Replace the text."""
-        super().fill(self._with_ranges(spans))
-
-    def _with_ranges(self, spans: Sequence[Fragment]) -> list[Fragment]:
-        """Return the spans with the start of each bookmark or comment before its end."""
+        """Replace the text; the start of each bookmark or comment stays before its end."""
         ordered = list(spans)
         ends: dict[tuple[str, str], int] = {}
         for at, (text, path) in enumerate(spans):
@@ -231,7 +227,7 @@ class _RunUnit(TreeUnit):
                     ends[key] = at
                 elif key in ends:
                     ordered[at], ordered[ends[key]] = spans[ends[key]], spans[at]
-        return ordered
+        super().fill(ordered)
 
     def _emptied(self, element: Node, is_first: bool) -> Node:
         role, default = self._roles[element], self._default.get(element)
