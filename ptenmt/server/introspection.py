@@ -1,10 +1,8 @@
 """Routes that show how the model translates: word alignments, next-token alternatives, attention."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
@@ -18,15 +16,13 @@ from ptenmt.translation.word_alignment import WordAlignment
 
 router = APIRouter(prefix="/v1", tags=["Introspection"])
 _REQUEST = schemas.body_of(schemas.SentenceRequest)
-_Result = TypeVar("_Result")
 
 
 @router.post("/alignment", openapi_extra=_REQUEST)
 async def alignment(request: Request, service: SharedService) -> WordAlignment:
     """Translate a sentence, and return which source words each word of the translation attends to."""
-    return await _answer(
-        request, service, lambda model, body: align(model.translator, body.q, body.prefix).of_words()
-    )
+    model, body = await _asked(request, service)
+    return await service.answer(request, lambda: align(model.translator, body.q, body.prefix).of_words())
 
 
 @router.post("/alternatives", openapi_extra=_REQUEST)
@@ -35,10 +31,9 @@ async def alternatives(request: Request, service: SharedService) -> dict[str, li
 
     Each has its text, its score and the probability of that token, null if the sentence has no words.
     """
-    ranked = await _answer(
-        request,
-        service,
-        lambda model, body: next_token_alternatives(model.translator, body.q, body.prefix, body.count),
+    model, body = await _asked(request, service)
+    ranked = await service.answer(
+        request, lambda: next_token_alternatives(model.translator, body.q, body.prefix, body.count)
     )
     facts = ("text", "score", "probability")
     return {"alternatives": [{name: getattr(each, name) for name in facts} for each in ranked]}
@@ -50,25 +45,24 @@ async def attention(request: Request, service: SharedService) -> Response:
 
     Row t of the decoder's reads ``target_pieces[t]`` and predicts ``written_pieces[t]``.
     """
-    weights = await _answer(request, service, partial(_attention, service.limits.attention_tokens))
+    model, body = await _asked(request, service)
+    most = service.limits.attention_tokens
+    weights = await service.answer(request, lambda: _attention(model, body, most))
     return Response(weights, media_type="application/json")
 
 
-async def _answer(
-    request: Request, service: Service, work: Callable[[Model, schemas.SentenceRequest], _Result]
-) -> _Result:
-    """Read a request, and call a function with its model, by default the first."""
+async def _asked(request: Request, service: Service) -> tuple[Model, schemas.SentenceRequest]:
+    """Read a request; returns its model, by default the first, and what it asks."""
     body = await service.read(request, schemas.SentenceRequest)
     service.check_texts(request, [body.q + body.prefix + (body.translation or "")])
     default = service.models.default
     direction = service.models.direction(body.source or default.source, body.target or default.target)
     if direction is None:
         raise Refusal("source and target are the same language")
-    model = direction.model
-    return await service.answer(request, lambda: work(model, body))
+    return direction.model, body
 
 
-def _attention(most: int, model: Model, body: schemas.SentenceRequest) -> str:
+def _attention(model: Model, body: schemas.SentenceRequest, most: int) -> str:
     """The answer in JSON: half a million numbers, which take too long to write in the event loop.
 
     Raises:
