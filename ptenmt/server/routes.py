@@ -63,15 +63,10 @@ def _translate_texts(
     passages: list[list[list[Fragment]]] = [
         page.texts if page else [[(text, ())]] for text, page in zip(body.texts, pages, strict=True)
     ]
-    detections: list[schemas.Detection | None] = [None] * len(passages)
-    if body.source == "auto":
-        joined = (" ".join(map(text_of, each)) for each in passages)
-        found = [service.detect_source(text, body.target) for text in joined]
-        detections, directions = [each for each, _ in found], [direction for _, direction in found]
-    else:
-        directions = [service.models.direction(body.source, body.target)] * len(passages)
+    found = [service.direction(body.source, body.target, " ".join(map(text_of, each))) for each in passages]
     translated: list[list[tuple[Translation, list[list[Fragment]]]]] = [[] for _ in passages]
-    for direction in filter(None, dict.fromkeys(directions)):  # a text in the target language has none
+    directions = [direction for _, direction in found]  # a text in the target language has none
+    for direction in filter(None, dict.fromkeys(directions)):
         alike = [place for place, own in enumerate(directions) if own is direction]
         translations, marked = service.translate(
             direction,
@@ -83,6 +78,7 @@ def _translate_texts(
         pairs = zip(translations, marked, strict=True)
         for place in alike:
             translated[place] = list(islice(pairs, len(passages[place])))
+    detections = (detection for detection, _ in found)
     rows = zip(body.texts, pages, detections, translated, strict=True)
     return [_answer(body, *row) for row in rows]
 
@@ -198,11 +194,7 @@ async def _translate_document(
     if given > most:
         raise Refusal(f"the document has {given:,} characters; {most:,} are allowed", 413)
     service.count_characters(request, given)
-    if body.source == "auto":
-        whole = " ".join(texts)
-        _, direction = await run_sync(service.detect_source, whole, body.target)
-    else:
-        direction = service.models.direction(body.source, body.target)
+    _, direction = await run_sync(service.direction, body.source, body.target, " ".join(texts))
     if direction is None:
         return content, None
     translations, marked = await service.run(

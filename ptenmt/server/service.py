@@ -172,18 +172,22 @@ class Service:
             ) from error
         return [Detection(language=code, confidence=round(100 * float(share), 1)) for code, share in ranked]
 
-    def detect_source(self, text: str, target: str) -> tuple[Detection, Direction | None]:
-        """The language of a text, and how to translate it from there, or else as good as possible.
+    def direction(self, source: str, target: str, text: str) -> tuple[Detection | None, Direction | None]:
+        """How to translate a text; if the source is ``auto``, also its language.
 
-        A doubtful target language is the source only if there is no other.
+        It is then translated from there, or else as good as possible. A doubtful target language is the
+        source only if there is no other.
         """
-        models, (best, *others) = self.models, self.detect(text)
+        models = self.models
+        if source != "auto":
+            return None, models.direction(source, target)
+        best, *others = self.detect(text)
         if best.language == target and 0 < best.confidence < 90:
             best = next((each for each in others if (each.language, target) in models.directions), best)
         into_target = (pair[0] for pair in models.directions if pair[1] == target)
         known = (code for code in (best.language, *into_target) if code in models.languages)
-        source = next((code for code in known if models.can_translate(code, target)), None)
-        return best, models.direction(source or models.default.source, target)
+        source = next((code for code in known if models.can_translate(code, target)), models.default.source)
+        return best, models.direction(source, target)
 
     async def read(self, request: Request, model: type[_Request]) -> _Request:
         """Read a request as ``check`` returns it; refuse it if it is malformed."""
