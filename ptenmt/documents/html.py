@@ -321,9 +321,8 @@ def _translated(root: Node, languages: tuple[Collection[str], str] | None) -> di
     is_refused = any("notranslate" in content for content in metas)
     for node in root.iter("*"):
         choice, parent = node.get("translate", "inherit").strip().lower(), node.getparent()
-        is_foreign = (
-            languages and node.tag not in ("html", "body") and _language(node) not in ("", *languages[0])
-        )
+        language = next(filter(None, map(node.get, _LANGUAGES)), "").lower().split("-")[0]
+        is_foreign = languages and node.tag not in ("html", "body") and language not in ("", *languages[0])
         if choice == "no" or "notranslate" in node.get("class", "").split() or is_foreign:
             continue
         is_inside = (
@@ -332,11 +331,6 @@ def _translated(root: Node, languages: tuple[Collection[str], str] | None) -> di
         if is_inside or choice in ("", "yes"):
             translated[node] = None
     return translated
-
-
-def _language(element: Node) -> str:
-    language: str = next(filter(None, map(element.get, _LANGUAGES)), "").lower().split("-")[0]
-    return language
 
 
 def _names(element: Node) -> Sequence[str]:
