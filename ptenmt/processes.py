@@ -37,10 +37,8 @@ def available_cores() -> int:
         return cores
 
 
-def parallel_map(
-    function: Callable[[_Item], _Result], items: Iterable[_Item]
-) -> Iterator[tuple[_Item, _Result]]:
-    """Apply a function to each item by one process per core; yield items with results, in order.
+def parallel_map(function: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iterator[_Result]:
+    """Apply a function to each item by one process per core; yield the results, in order.
 
     The first few items are handled by this process, so that little work starts no others. Items, results and
     the function are pickled. A few items per process are read ahead. Each process imports the main module: a
@@ -52,19 +50,19 @@ def parallel_map(
     iterator = iter(items)
     num_processes = available_cores()
     for item in islice(iterator, _NUM_OWN_ITEMS if num_processes > 1 else None):
-        yield item, function(item)
+        yield function(item)
     if following := list(islice(iterator, 1)):
         yield from _by_processes(function, chain(following, iterator), num_processes)
 
 
 def _by_processes(
     function: Callable[[_Item], _Result], items: Iterable[_Item], num_processes: int
-) -> Iterator[tuple[_Item, _Result]]:
+) -> Iterator[_Result]:
     import multiprocessing  # here: a translation needs none of these modules, which take megabytes
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
-    pending: deque[tuple[_Item, Future[Any]]] = deque()
+    pending: deque[Future[_Result]] = deque()
     others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(
         num_processes, multiprocessing.get_context("spawn"), _begin, (function,)
@@ -72,11 +70,10 @@ def _by_processes(
         try:
             for item in items:
                 with _without_interrupts():
-                    pending.append((item, pool.submit(_apply, item)))
+                    pending.append(pool.submit(_apply, item))
                 if len(pending) > 2 * num_processes:
-                    first, future = pending.popleft()
-                    yield first, future.result()
-            yield from ((item, future.result()) for item, future in pending)
+                    yield pending.popleft().result()
+            yield from (future.result() for future in pending)
         except BrokenProcessPool as error:
             raise DataError(
                 "a process that prepares the corpus ended early",

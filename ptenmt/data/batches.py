@@ -129,7 +129,7 @@ def encode_training_pairs(
     def build(folder: Path) -> dict[str, Any]:
         num_truncated, encode = 0, partial(_packed_pairs, tokenizers, max_positions)
         with ragged_writer(folder, "source") as add_source, ragged_writer(folder, "target") as add_target:
-            for _, (sources, targets, num_new) in parallel_map(encode, train.chunks()):
+            for sources, targets, num_new in parallel_map(encode, train.chunks()):
                 add_source(sources)
                 add_target(targets)
                 num_truncated += num_new

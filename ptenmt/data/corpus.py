@@ -145,7 +145,7 @@ def _write_training_pairs(folder: Path, sources: "Sources", seed: int) -> dict[s
     reports = [FilterReport(source.name) for source in files]
 
     def done(work: _ChunkWork, chunks: Iterable[NumberedChunk]) -> Iterator[NumberedChunk]:
-        for _, (number, chunk, report) in parallel_map(work, chunks):
+        for number, chunk, report in parallel_map(work, chunks):
             reports[number].add(report)
             yield number, chunk
 
@@ -283,7 +283,7 @@ class Sources:
             if self.data.hold_out:
                 return None
             work = partial(_prepared_chunk, self.data)
-            return [pair for _, (_, chunk, _) in parallel_map(work, self.training_chunks()) for pair in chunk]
+            return [pair for _, chunk, _ in parallel_map(work, self.training_chunks()) for pair in chunk]
         is_published = not getattr(self.data, split)
         pairs = []
         for source in self.splits[split]:
@@ -338,7 +338,7 @@ def split_off(pairs: TextPairs, sizes: Mapping[str, int], seed: int) -> dict[str
     """
     if not sizes:
         return {}
-    ranks = [ranks for _, ranks in parallel_map(partial(_ranks, seed), pairs.chunks())]
+    ranks = parallel_map(partial(_ranks, seed), pairs.chunks())
     _, last = np.unique(np.concatenate([np.empty(0, np.uint64), *ranks])[::-1], return_index=True)
     ranked = iter([len(pairs) - 1 - row for row in last.tolist()])  # the last occurrence of each
     drawn: dict[str, list[SentencePair]] = {}
