@@ -41,13 +41,6 @@ class CTranslate2Model:
     inode: int = 0
     """The folder's, when it was verified."""
 
-    @property
-    def has_vocabulary_map(self) -> bool:
-        """Whether it has a list of the tokens that search may generate."""
-        if self.folder is not None:
-            return (self.folder / VOCABULARY_MAP).exists()
-        return VOCABULARY_MAP in self.files
-
 
 def why_not_ctranslate2(config: ModelConfig) -> str:
     """Why CTranslate2 cannot express a model, in a sentence; empty if it can."""

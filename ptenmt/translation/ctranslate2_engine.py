@@ -61,7 +61,6 @@ class CTranslate2Engine:
         self.alignment_layer = model.alignment_layer
         # How many tokens at the start and at the end of a source the model does not read.
         self._unread = (int(model.source_marks != "both"), int(model.source_marks == "none"))
-        self._has_vocabulary_map = model.has_vocabulary_map
         self.compute_type = nearest_quantization(model.quantization, _compute_types(device))
         self.identity = f"ctranslate2 {ctranslate2.__version__} {device} {self.compute_type} {model.weights}"
         self._translator = self._loaded()
@@ -154,7 +153,7 @@ class CTranslate2Engine:
             "sampling_topp": options.top_p,
             "sampling_temperature": options.temperature,
             "disable_unk": not self._with_unknown,
-            "use_vmap": self._has_vocabulary_map,
+            "use_vmap": True,  # if the model has one
             "suppress_sequences": [[SPECIAL_PIECES[PAD]], [SPECIAL_PIECES[START]]],
             "min_decoding_length": 0,  # the default, 1, forbids empty translations
             "max_input_length": 0,  # sources are segmented already
