@@ -139,8 +139,7 @@ def exclusive(path: Path, *, refusal: Callable[[str], Exception] | None = None) 
         logger.warning("waiting for process %s, which holds %s", holder(path), path)
         lock.acquire()
     with suppress(PermissionError):  # Windows locks the content, too
-        if type(lock) is FileLock:  # or it is a SoftFileLock by now, which writes the process id itself
-            path.write_text(f"{os.getpid()}\n")
+        path.write_text(f"{os.getpid()}\n")
     try:
         yield
     finally:
