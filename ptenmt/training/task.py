@@ -1,6 +1,6 @@
 """The interface of a training task."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar, Protocol
 
 import tensorflow as tf
@@ -48,7 +48,7 @@ class HeldOutLoss:
     """Teacher-forced loss and accuracy of a live model on held-out batches."""
 
     def __init__(self, model: TrainableModel) -> None:
-        self._score = compile_token_sums(model)
+        self._model = model
         self.sums = TokenSums(0.0, 0.0, 0.0)
         """Of all batches scored."""
 
@@ -59,14 +59,9 @@ class HeldOutLoss:
             self.sums = self.sums.plus(self._score(*batch))
             yield done
 
-
-def compile_token_sums(model: TrainableModel) -> Callable[[Any, Any], TokenSums]:
-    """Compile the teacher-forced scoring of source ids [B, S] and target ids [B, T + 1] by a built model."""
-    ids = tf.TensorSpec([None, None], tf.int64)
-
-    @tf.function(input_signature=[ids, ids])
-    def score(source: Any, target: Any) -> Any:
+    @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int64)] * 2)
+    def _score(self, source: Any, target: Any) -> Any:
+        """The sums of source ids [B, S] and target ids [B, T + 1]."""
+        model = self._model
         hidden, labels = real_positions(model.hidden((source, target[:, :-1])), target[:, 1:])
         return token_sums(model.final(hidden), labels)
-
-    return score
