@@ -134,16 +134,19 @@ class TrainedModel:
         """The Keras model; raises PtenmtError if TensorFlow is not installed."""
         load_tensorflow()
         weights = self.weights
-        from ptenmt.model import next_word, transformer
-
-        is_translation, sizes = self.config.task == "translation", self.tokenizers.vocabulary_sizes
-        model: TrainableModel = (
-            transformer.Transformer(self.config.model, *sizes)
-            if is_translation
-            else next_word.NextWordModel(self.config.model, sizes[0])
-        )
+        model = new_keras_model(self.config, self.tokenizers.vocabulary_sizes)
         assign_weights(model, weights, self.info.file)
         return model
+
+
+def new_keras_model(config: Config, sizes: tuple[int, int], dtype: Any = None) -> "TrainableModel":
+    """The model of a config's task, built, with initial weights; ``sizes`` are those of the vocabularies."""
+    from ptenmt.model.next_word import NextWordModel
+    from ptenmt.model.transformer import Transformer
+
+    if config.task == "translation":
+        return Transformer(config.model, *sizes, dtype=dtype)
+    return NextWordModel(config.model, sizes[0], dtype=dtype)
 
 
 def check_tokenizers(run: Run, candidates: Sequence[WeightsInfo]) -> None:

@@ -1,4 +1,4 @@
-"""The next-word task: word windows of a text, the model, and its validation."""
+"""The next-word task: word windows of a text, and the validation of its model."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -6,7 +6,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar
 
-import keras
 import numpy as np
 
 from ptenmt.config import Config
@@ -85,25 +84,16 @@ class NextWordTask(Task):
             validation=len(self._held_out),
             removed=left_out,
             num_truncated=0,
-            vocabulary_sizes=(self._size, self._size),
+            vocabulary_sizes=self.tokenizers.vocabulary_sizes,
             samples=[self._texts(self._training, row) for row in shown],
         )
         return self._training, ready
-
-    def new_model(self) -> NextWordModel:
-        """A new model, built."""
-        policy = keras.DTypePolicy(self._config.machine.precision)
-        return NextWordModel(self._config.model, self._size, dtype=policy)
 
     def validator(self, model: NextWordModel) -> "NextWordValidator":
         """Scores a live model on the held-out windows."""
         rows = range(0, len(self._held_out), -(-len(self._held_out) // NUM_SAMPLES))
         samples = [(self._held_out.window(row)[0], *self._texts(self._held_out, row)) for row in rows]
         return NextWordValidator(model, self._held_out, samples, self.tokenizers)
-
-    @property
-    def _size(self) -> int:
-        return self.tokenizers.source.vocabulary_size
 
     @cached_property
     def _training(self) -> WordWindows:

@@ -18,7 +18,7 @@ from ptenmt.data.store import corpus_cache
 from ptenmt.data.text import preparation_differences
 from ptenmt.errors import ConfigError, OnDownload, RunError
 from ptenmt.runs import Run, check_task, find_run
-from ptenmt.runs.trained_model import TrainedModel, assign_weights, check_tokenizers
+from ptenmt.runs.trained_model import TrainedModel, assign_weights, check_tokenizers, new_keras_model
 from ptenmt.runs.weights import list_weights
 from ptenmt.tokenizers import require_symbols
 from ptenmt.training.events import Event, Warned
@@ -79,7 +79,8 @@ class TrainingInputs:
         self.on_event(ready)
         keras.utils.set_random_seed(config.seed)
         with strategy.scope():
-            model = task.new_model()
+            policy = keras.DTypePolicy(config.machine.precision)
+            model = new_keras_model(config, task.tokenizers.vocabulary_sizes, policy)
         plan, directions = self._plan(examples)
         steps_per_epoch = epoch_steps(plan, config.batch.accumulate)
         self._check_schedule(steps_per_epoch)

@@ -16,7 +16,7 @@ from ptenmt.training.model_selection import Validator
 
 
 class Task(Protocol):
-    """A training task: its data, model and validation.
+    """A training task: its data and validation.
 
     In every task, a batch has sources [B, S] and targets [B, T + 1], and the model predicts
     ``targets[:, 1:]``: ``model.hidden((source, target[:, :-1]))`` gives [B, T, D], ``model.final`` logits.
@@ -36,9 +36,6 @@ class Task(Protocol):
 
     def encode(self) -> tuple[TrainingPairs, CorpusReady]:
         """The training examples as ids, and the event that describes the data."""
-
-    def new_model(self) -> Any:
-        """A new Keras model, built."""
 
     def validator(self, model: Any) -> Validator:
         """Scores the live model on the validation split."""

@@ -1,12 +1,10 @@
-"""The translation task: sentence pairs, the Transformer, and its validation."""
+"""The translation task: sentence pairs, and the validation of its Transformer."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
-
-import keras
 
 from ptenmt.config import Config, DecodingConfig
 from ptenmt.data.batches import (
@@ -172,11 +170,6 @@ class TranslationTask(Task):
             samples=[train[row] for row in range(min(NUM_SHOWN_PAIRS, len(train)))],
         )
         return pairs, ready
-
-    def new_model(self) -> Transformer:
-        """A new Transformer, built."""
-        policy = keras.DTypePolicy(self._config.machine.precision)
-        return Transformer(self._config.model, *self.tokenizers.vocabulary_sizes, dtype=policy)
 
     def validator(self, model: Transformer) -> TranslationValidator:
         """Scores a live model on the validation pairs."""
