@@ -16,7 +16,7 @@ from ptenmt.data.word_windows import Predicts, WordWindows, read_prose, split_fo
 from ptenmt.errors import DataError, OnDownload
 from ptenmt.model.next_word import NextWordModel
 from ptenmt.runs.directory import SplitRecord
-from ptenmt.tokenizers import SPECIAL_PIECES, START, TokenizerPair, load_tokenizers
+from ptenmt.tokenizers import SPECIAL_PIECES, START, Tokenizer, TokenizerPair, load_tokenizers
 from ptenmt.tokenizers.pair import train_tokenizer
 from ptenmt.training.events import CorpusReady, Sample, Scores, ValidationStep
 from ptenmt.training.task import HeldOutLoss, Task
@@ -77,7 +77,8 @@ class NextWordTask(Task):
         """The training windows, and the event that describes the text."""
         # Windows without any known word to predict are left out.
         left_out = {"in training": self._training.num_left_out, "held out": self._held_out.num_left_out}
-        shown = range(min(NUM_SAMPLES, len(self._training)))
+        shown = map(self._training.window, range(min(NUM_SAMPLES, len(self._training))))
+        decode = self.tokenizers.source.decode
         ready = CorpusReady(
             unit="windows",
             train=len(self._training),
@@ -85,15 +86,13 @@ class NextWordTask(Task):
             removed=left_out,
             num_truncated=0,
             vocabulary_sizes=self.tokenizers.vocabulary_sizes,
-            samples=[self._texts(self._training, row) for row in shown],
+            samples=[(decode([words])[0], decode([[after]])[0]) for words, after in shown],
         )
         return self._training, ready
 
     def validator(self, model: NextWordModel) -> "NextWordValidator":
         """Scores a live model on the held-out windows."""
-        rows = range(0, len(self._held_out), -(-len(self._held_out) // NUM_SAMPLES))
-        samples = [(self._held_out.window(row)[0], *self._texts(self._held_out, row)) for row in rows]
-        return NextWordValidator(model, self._held_out, samples, self.tokenizers)
+        return NextWordValidator(model, self._held_out, self.tokenizers.source)
 
     @cached_property
     def _training(self) -> WordWindows:
@@ -129,41 +128,29 @@ class NextWordTask(Task):
     def _ids(self, words: Sequence[str]) -> list[int]:
         return self.tokenizers.source.encode([" ".join(words)])[0]
 
-    def _texts(self, windows: WordWindows, row: int) -> tuple[str, str]:
-        """A window's words, and the word after it."""
-        words, after = windows.window(row)
-        return self.tokenizers.source.decode([words])[0], self.tokenizers.source.decode([[after]])[0]
-
 
 class NextWordValidator:
-    """Scores a live model on windows: loss and accuracy of the word after each window.
+    """Scores a live model on windows: loss and accuracy of the word after each window."""
 
-    ``samples`` are windows whose predictions are reported: ids, words, and the word after them.
-    """
-
-    def __init__(
-        self,
-        model: NextWordModel,
-        windows: WordWindows,
-        samples: Sequence[tuple[list[int], str, str]],
-        tokenizers: TokenizerPair,
-    ) -> None:
+    def __init__(self, model: NextWordModel, windows: WordWindows, tokenizer: Tokenizer) -> None:
         self._model = model
         self._windows = windows
-        self._samples = samples
-        self._tokenizer = tokenizers.source
+        self._tokenizer = tokenizer
         self._held_out = HeldOutLoss(model)
 
     def validate(self) -> Iterator[ValidationStep | Scores]:
         """Score the current weights; yields the progress in batches, and ``Scores`` at the end."""
-        total = -(-len(self._windows) // SCORED_WINDOWS)
+        num_windows = len(self._windows)
+        total = -(-num_windows // SCORED_WINDOWS)
         for done in self._held_out.add(self._windows.batches(SCORED_WINDOWS)):
             yield ValidationStep(done=done, total=total)
-        samples = [self._sample(*sample) for sample in self._samples]
+        samples = [self._sample(row) for row in range(0, num_windows, -(-num_windows // NUM_SAMPLES))]
         sums = self._held_out.sums
         yield Scores(loss=sums.mean_loss, accuracy=sums.accuracy, samples=samples)
 
-    def _sample(self, ids: list[int], words: str, after: str) -> Sample:
-        logits: Any = self._model((np.array([ids]), np.array([[START]])))
+    def _sample(self, row: int) -> Sample:
+        words, after = self._windows.window(row)
+        logits: Any = self._model((np.array([words]), np.array([[START]])))
         likeliest = int(np.argmax(logits[0, -1, len(SPECIAL_PIECES) :])) + len(SPECIAL_PIECES)
-        return Sample(source=words, reference=after, translation=self._tokenizer.decode([[likeliest]])[0])
+        source, reference, predicted = self._tokenizer.decode([words, [after], [likeliest]])
+        return Sample(source=source, reference=reference, translation=predicted)
