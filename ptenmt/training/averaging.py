@@ -39,7 +39,13 @@ def average(run: str | Path | None = None, *, last: int | None = None, to: str |
     target = Run(beside if to is None else run_path(to))
     with written_whole(target, "--to") as new:
         step, mean = _mean(map(read_checkpoint, checkpoints))
-        _write(new, origin, step, mean, [path.name for path in checkpoints])
+        config, tokenizers = origin.config(), load_tokenizers(origin.tokenizer_folder)
+        averaged = {"run": str(origin.path.absolute()), "checkpoints": [path.name for path in checkpoints]}
+        new.write(config, origin.facts() | {"averaged_from": averaged})
+        tokenizers.save(new.tokenizer_folder)
+        info = write_weights(new.weights_folder / "best.safetensors", mean, config, step)
+        if config.task == "translation" and not why_not_ctranslate2(config.model):
+            ctranslate2_model(TrainedModel(new, config, tokenizers, info))  # which fills the cache
     return target.path
 
 
@@ -66,14 +72,3 @@ def _mean(models: Iterable[_AtStep]) -> _AtStep:
         steps.append(step)
         sums = {name: sums.get(name, 0) + array.astype(np.float64) for name, array in weights.items()}
     return max(steps), {name: (total / len(steps)).astype(np.float32) for name, total in sums.items()}
-
-
-def _write(new: Run, origin: Run, step: int, mean: dict[str, np.ndarray], names: list[str]) -> None:
-    config = origin.config()
-    averaged = {"run": str(origin.path.absolute()), "checkpoints": names}
-    new.write(config, origin.facts() | {"averaged_from": averaged})
-    tokenizers = load_tokenizers(origin.tokenizer_folder)
-    tokenizers.save(new.tokenizer_folder)
-    info = write_weights(new.weights_folder / "best.safetensors", mean, config, step)
-    if config.task == "translation" and not why_not_ctranslate2(config.model):
-        ctranslate2_model(TrainedModel(new, config, tokenizers, info))  # which fills the cache
