@@ -82,13 +82,7 @@ class EpochSteps:
         """Steps of a whole training, by ``training.epochs`` and ``training.max_steps``."""
         return min(self.before(epochs), max_steps or self.before(epochs))
 
-    def locate(self, step: int) -> tuple[int, int]:
-        """Return the number of complete epochs after a global step, and the steps of the next one."""
-        first, steps = next(stage for stage in reversed(self.stages) if self.before(stage[0]) <= step)
-        epochs, rest = divmod(step - self.before(first), steps)
-        return first + epochs, rest
-
     def position(self, step: int) -> float:
         """Return the number of epochs after a global step, as a fraction."""
-        epoch, rest = self.locate(step)
-        return epoch + rest / self.of(epoch)
+        first, steps = next(stage for stage in reversed(self.stages) if self.before(stage[0]) <= step)
+        return first + (step - self.before(first)) / steps

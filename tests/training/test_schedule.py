@@ -130,10 +130,9 @@ def test_steps_of_epochs() -> None:
 @pytest.mark.parametrize("steps", [STAGES, EpochSteps(((0, 3),))])
 def test_positions_are_the_inverse_of_steps(steps: EpochSteps) -> None:
     for step in range(25):
-        epoch, rest = steps.locate(step)
-        assert steps.before(epoch) + rest == step
-        assert 0 <= rest < steps.of(epoch)
-        assert steps.position(step) == epoch + rest / steps.of(epoch)
+        epoch = int(steps.position(step))
+        rest = (steps.position(step) - epoch) * steps.of(epoch)
+        assert steps.before(epoch) + rest == pytest.approx(step)
 
 
 def test_the_fact_of_a_run() -> None:
