@@ -78,9 +78,10 @@ class EpochSteps:
         stages = zip(self.stages, ends, strict=True)
         return sum(max(0, min(end, epoch) - first) * steps for (first, steps), end in stages)
 
-    def total(self, epochs: int, max_steps: int | None) -> int:
-        """Steps of a whole training, by ``training.epochs`` and ``training.max_steps``."""
-        return min(self.before(epochs), max_steps or self.before(epochs))
+    def total(self, options: TrainingConfig) -> int:
+        """Steps of a whole training."""
+        steps = self.before(options.epochs)
+        return min(steps, options.max_steps or steps)
 
     def position(self, step: int) -> float:
         """Return the number of epochs after a global step, as a fraction."""

@@ -19,7 +19,6 @@ from ptenmt.runs.weights import list_weights
 from ptenmt.training.distributed import Workers, prepare
 from ptenmt.training.events import Event, StepDone, Warned
 from ptenmt.training.input_pipeline import epoch_steps
-from ptenmt.training.model_selection import num_total_steps
 from ptenmt.training.preparation import TrainingInputs
 from ptenmt.training.state import peak_memory
 from ptenmt.training.trainer import Trainer
@@ -88,7 +87,7 @@ def dry_run(
         examples={name: split.size for name, split in inputs.task.splits.items()},
         parameters=facts["parameters"],
         steps_per_epoch=steps_per_epoch,
-        steps_left=max(num_total_steps(config, steps_per_epoch) - done, 0),
+        steps_left=max(steps_per_epoch.total(config.training) - done, 0),
         largest_batch=(len(short_plan.largest[0]), max(ids.shape[1] for ids in short_plan.largest)),
         seconds_per_step=seconds_per_step,
         peak_memory=peak_memory(),

@@ -6,7 +6,6 @@ from collections.abc import Generator, Iterator
 from typing import Protocol
 
 from ptenmt.config import Config
-from ptenmt.config.schedule import EpochSteps
 from ptenmt.data.batches import BatchPlan
 from ptenmt.runs import Run
 from ptenmt.runs.history import History, rank
@@ -47,7 +46,7 @@ class ModelSelection:
         self._validator = validator
         self._mixture = plan.mixture
         self._steps_per_epoch = epoch_steps(plan, config.batch.accumulate)
-        self._total_steps = num_total_steps(config, self._steps_per_epoch)
+        self._total_steps = self._steps_per_epoch.total(config.training)
         self._workers = workers
         self._run = run
         self._history = History(run.path)
@@ -138,8 +137,3 @@ class ModelSelection:
         if shares := self._mixture.shares(event.epoch - 1):
             line["shares"] = shares
         self._history.add(line | costs)
-
-
-def num_total_steps(config: Config, steps_per_epoch: EpochSteps) -> int:
-    """Updates in the whole training."""
-    return steps_per_epoch.total(config.training.epochs, config.training.max_steps)

@@ -23,7 +23,6 @@ from ptenmt.runs.weights import list_weights
 from ptenmt.tokenizers import require_symbols
 from ptenmt.training.events import Event, Warned
 from ptenmt.training.input_pipeline import epoch_steps
-from ptenmt.training.model_selection import num_total_steps
 from ptenmt.training.next_word_task import NextWordTask
 from ptenmt.training.task import Task
 from ptenmt.training.translation_task import TranslationTask
@@ -113,7 +112,7 @@ class TrainingInputs:
         if self.is_resumed:
             return self.run.facts({"bidirectional_epochs"})["bidirectional_epochs"]
         share, steps = self.config.training.bidirectional, epoch_steps(plan, self.config.batch.accumulate)
-        total_steps = num_total_steps(self.config, steps)
+        total_steps = steps.total(self.config.training)
         epochs = max(1, round(steps.position(round(share * total_steps))))
         if steps.before(epochs) >= total_steps:
             raise ConfigError(
@@ -151,7 +150,7 @@ class TrainingInputs:
         """Warn of a learning rate that never reaches its peak, or that a changed length changes."""
         options = self.config.training
         before = self.run.config() if self.is_resumed else self.config
-        steps, steps_before = (num_total_steps(config, steps_per_epoch) for config in (self.config, before))
+        steps, steps_before = (steps_per_epoch.total(config.training) for config in (self.config, before))
         follows_end = options.schedule == "cosine" or options.warmup_fraction is not None
         if follows_end and steps != steps_before:
             self.warn(

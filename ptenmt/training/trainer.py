@@ -19,7 +19,7 @@ from ptenmt.runs.weights import write_weights
 from ptenmt.training import events
 from ptenmt.training.distributed import Workers
 from ptenmt.training.input_pipeline import InputPipeline, MicroBatch, epoch_steps
-from ptenmt.training.model_selection import ModelSelection, Validator, num_total_steps
+from ptenmt.training.model_selection import ModelSelection, Validator
 from ptenmt.training.optimizer import Adam
 from ptenmt.training.state import Checkpoints, TrainingState
 from ptenmt.training.step import TrainStep
@@ -56,7 +56,7 @@ class Trainer:
         self._input = InputPipeline(plan, config.batch.accumulate, strategy)
         self._mixture = plan.mixture
         self._steps_per_epoch = epoch_steps(plan, config.batch.accumulate)
-        self._total_steps = num_total_steps(config, self._steps_per_epoch)
+        self._total_steps = self._steps_per_epoch.total(config.training)
         with strategy.scope():
             self._optimizer = Adam(model.trainable_variables, config.optimizer)
         self._state = TrainingState(model, self._optimizer)

@@ -122,9 +122,9 @@ STAGES = EpochSteps(((0, 4), (2, 10), (3, 1)))
 def test_steps_of_epochs() -> None:
     assert [STAGES.of(epoch) for epoch in range(6)] == [4, 4, 10, 1, 1, 1]
     assert [STAGES.before(epoch) for epoch in range(6)] == [0, 4, 8, 18, 19, 20]
-    assert STAGES.total(5, None) == 20
-    assert STAGES.total(5, 7) == 7
-    assert STAGES.total(1, 7) == 4
+    assert STAGES.total(TrainingConfig(epochs=5)) == 20
+    assert STAGES.total(TrainingConfig(epochs=5, max_steps=7)) == 7
+    assert STAGES.total(TrainingConfig(epochs=1, max_steps=7)) == 4
 
 
 @pytest.mark.parametrize("steps", [STAGES, EpochSteps(((0, 3),))])
