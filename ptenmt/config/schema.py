@@ -24,10 +24,6 @@ Positions = Literal["sinusoidal", "none"]
 
 MAX_ALTERNATIVES = 1000
 """A thousand next-token alternatives take a second; the time grows faster than their number."""
-NUM_SEEDS = 2**32
-MIN_TEMPERATURE = 1e-6
-"""Logits divided by less overflow."""
-_MAX_BEAM_SIZE = 1000
 _LIMIT_STEP = 8
 
 
@@ -388,7 +384,7 @@ class ModelConfig(Section, name="model"):
     decoder_layers: int | None = _option(None, least=1)
     """Blocks in the decoder; by default num_layers. The decoder takes most of the time of a translation: a
     deep encoder with 1 or 2 decoder blocks translates faster than equal stacks (Kasai et al. 2021)."""
-    d_model: int = 128
+    d_model: int = _option(128, least=2)
     """Width of embeddings and of every block's output (D)."""
     num_heads: int = _option(8, least=1)
     """Attention heads (H)."""
@@ -432,10 +428,7 @@ class ModelConfig(Section, name="model"):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(
-            self.d_model >= 2 and self.d_model % 2 == 0,
-            f"model.d_model={self.d_model} must be even and 2 or more",
-        )
+        require(self.d_model % 2 == 0, f"model.d_model={self.d_model} must be even")
         require(
             self.d_model % self.num_heads == 0 or None not in (self.key_size, self.value_size),
             f"model.d_model={self.d_model} is not divisible by model.num_heads={self.num_heads}",
@@ -583,7 +576,7 @@ class DecodingConfig(Section, name="decoding"):
     max_length: int | None = _resumable(None, least=1)
     """Maximum number of generated tokens, [END] included; by default it grows with the source sentence. A
     translation that reaches it is truncated (``is_complete`` is False)."""
-    beam_size: int = _resumable(4, least=1, most=_MAX_BEAM_SIZE)
+    beam_size: int = _resumable(4, least=1, most=1000)
     """Beam width (beam size): hypotheses kept per step; 1 is greedy search."""
     num_hypotheses: int = _resumable(1, least=1)
     """Translations returned per sentence, best first; at most ``beam_size``, unless tokens are sampled."""
@@ -596,11 +589,11 @@ class DecodingConfig(Section, name="decoding"):
     """Never generate an n-gram of this size twice; 0: off."""
     top_k: int = _resumable(1, least=0)
     """Sample each token from the K most probable (needs ``beam_size`` 1); 1: no sampling, 0: from all."""
-    top_p: float = _resumable(1.0)
+    top_p: float = _resumable(1.0, is_positive=True, most=1)
     """Nucleus sampling: sample from the most probable tokens whose probabilities sum to this."""
-    temperature: float = _resumable(1.0)
+    temperature: float = _resumable(1.0, least=1e-6)  # logits divided by less overflow
     """Divide the logits by this before sampling: below 1 sharpens the distribution, above 1 flattens it."""
-    seed: int = _resumable(0, least=0, most=NUM_SEEDS - 1)
+    seed: int = _resumable(0, least=0, most=2**32 - 1)
     """Random seed for sampling."""
     split_sentences: bool = _resumable(True)
     """Translate texts sentence by sentence; if false, line by line. Scoring keeps a corpus's lines whole."""
@@ -611,11 +604,6 @@ class DecodingConfig(Section, name="decoding"):
     def __post_init__(self) -> None:
         super().__post_init__()
         beam, temperature = self.beam_size, self.temperature
-        require(
-            temperature >= MIN_TEMPERATURE,
-            f"decoding.temperature={temperature} must be {MIN_TEMPERATURE:f} or more",
-        )
-        require(0 < self.top_p <= 1, f"decoding.top_p={self.top_p} must be above 0 and at most 1")
         require(
             not self.is_sampled or beam == 1,
             f"decoding.top_k={self.top_k} samples tokens, which needs decoding.beam_size=1, not {beam}",
