@@ -36,7 +36,8 @@ def require(condition: bool, message: str) -> None:
 def _option(default: Any, **facts: Any) -> Any:
     """An option with limits that ``Section`` checks.
 
-    They are ``least``, ``most``, ``is_positive``, ``is_share`` (below 1).
+    They are ``least``, ``most``, ``is_positive``, ``is_share`` (below 1). Of a file or folder, ``path``,
+    relative paths are made absolute; ``storage`` is a folder of this machine, without effect on results.
     """
     return field(default=default, metadata=facts)
 
@@ -44,16 +45,6 @@ def _option(default: Any, **facts: Any) -> Any:
 def _resumable(default: Any, **facts: Any) -> Any:
     """An option that may differ when a run is resumed, because the weights do not depend on it."""
     return _option(default, resumable=True, **facts)
-
-
-def _path() -> Any:
-    """A file or folder. Relative paths are made absolute; it may differ when a run is resumed."""
-    return _resumable(None, path=True)
-
-
-def _storage() -> Any:
-    """A path on this machine, without effect on results."""
-    return _resumable(None, path=True, storage=True)
 
 
 class Section:
@@ -81,11 +72,11 @@ class Section:
 class CorpusFile:
     """One source of sentence pairs: a two-column file, two aligned text files, or a public corpus."""
 
-    path: str | None = _path()
+    path: str | None = _resumable(None, path=True)
     """A ``.tsv`` file, plain or ``.gz``: source sentence, tab, target sentence."""
-    source: str | None = _path()
+    source: str | None = _resumable(None, path=True)
     """A text file with one source sentence per line (instead of ``path``, together with ``target``)."""
-    target: str | None = _path()
+    target: str | None = _resumable(None, path=True)
     """A text file whose n-th line translates the n-th line of ``source``."""
     corpus: str | None = None
     """A public corpus of OPUS by name and version, such as ``TED2020/v1`` (instead of ``path``), and where
@@ -219,9 +210,9 @@ class DataConfig(Section, name="data"):
     dataset: str = "ted_hrlr_translate/pt_to_en"
     """The TFDS name of TED's pairs (source ``tfds``); its sister pairs work too; for the other
     direction set ``reverse``."""
-    data_dir: str | None = _storage()
+    data_dir: str | None = _resumable(None, path=True, storage=True)
     """The TFDS folder; by default TFDS's own, ``~/tensorflow_datasets``."""
-    path: str | None = _path()
+    path: str | None = _resumable(None, path=True)
     """One file of pairs, from which validation and test pairs are split; or a next-word model's text."""
     train: tuple[CorpusFile, ...] = _resumable(())
     """The training files (instead of ``path``)."""
@@ -260,7 +251,7 @@ class DataConfig(Section, name="data"):
     """Context window: how many words the next one is predicted from (task ``next-word``)."""
     stride: int = _option(1, least=1)
     """Words between the starts of two training windows (task ``next-word``)."""
-    cache_dir: str | None = _storage()
+    cache_dir: str | None = _resumable(None, path=True, storage=True)
     """Where prepared text, vocabularies and token ids are cached for the next training on the same pairs; by
     default ``tokens`` in the user's cache folder (Linux: ``~/.cache/ptenmt/tokens``)."""
 
@@ -337,7 +328,7 @@ class TokenizerConfig(Section, name="tokenizer"):
     """``wordpiece``: the published Portuguese–English one; ``sentencepiece``: sub-words trained on the
     training pairs; ``words``: a vocabulary of whole words, for small runs to inspect; ``imported``: that of
     the imported model that a training starts from (``--init-from``)."""
-    path: str | None = _storage()
+    path: str | None = _resumable(None, path=True, storage=True)
     """The published tokenizer's folder, if it is already on this machine (kind ``wordpiece``)."""
     vocabulary_size: int = _option(8000, least=8)
     """Maximum vocabulary size, special tokens included (not ``wordpiece``)."""
