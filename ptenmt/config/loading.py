@@ -5,6 +5,7 @@ import logging
 import math
 import types
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, Field, asdict, fields, is_dataclass, replace
 from functools import cache, reduce
 from operator import getitem
@@ -293,8 +294,10 @@ def _scalar(kind: type, value: Any, name: str) -> bool | int | float | str:
     if isinstance(value, bool):
         if kind is bool:
             return value
-    elif kind is float and _is_number(value):
-        return float(value)
+    elif kind is float:
+        with suppress(TypeError, ValueError, OverflowError):  # PyYAML reads 1e-4 as text
+            if math.isfinite(number := float(value)):
+                return number
     elif kind is int and isinstance(value, int):
         return value
     elif kind is str and isinstance(value, str | int | float):
@@ -306,14 +309,6 @@ def _scalar(kind: type, value: Any, name: str) -> bool | int | float | str:
     if kind is str and isinstance(value, bool):
         hint = "YAML reads yes, no, on and off as true or false; as text they need quotes: 'no'"
     raise ConfigError(f"{name}={show_value(value)} must be {wanted}", hint)
-
-
-def _is_number(value: Any) -> bool:
-    """Whether a YAML value is a finite number; PyYAML reads ``1e-4`` as text."""
-    try:
-        return math.isfinite(float(value))
-    except (TypeError, ValueError, OverflowError):
-        return False
 
 
 def _unknown(name: str, siblings: Sequence[str] = ()) -> ConfigError:
