@@ -14,7 +14,7 @@ from ptenmt.config.schedule import EpochSteps
 from ptenmt.data.batches import Batch, BatchPlan, memory_need
 from ptenmt.data.mixing import Mixture
 from ptenmt.errors import OnDownload
-from ptenmt.runs import Run, run_path
+from ptenmt.runs import UNITS, Run, run_path
 from ptenmt.runs.weights import list_weights
 from ptenmt.training.distributed import Workers, prepare
 from ptenmt.training.events import Event, StepDone, Warned
@@ -83,7 +83,7 @@ def dry_run(
     done = latest[0].step if inputs.is_resumed and latest else 0
     gpus = tf.config.list_logical_devices("GPU")
     return DryRun(
-        unit=inputs.task.unit,
+        unit=UNITS[config.task],
         examples={name: split.size for name, split in inputs.task.splits.items()},
         parameters=facts["parameters"],
         steps_per_epoch=steps_per_epoch,

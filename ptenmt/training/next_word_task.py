@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -28,9 +28,6 @@ SCORED_WINDOWS = 256
 
 class NextWordTask(Task):
     """Trains a next-word model on the windows of a text."""
-
-    reads: ClassVar[str] = "text"
-    unit: ClassVar[str] = "windows"
 
     def __init__(self, config: Config, words: tuple[list[str], list[str]], tokenizers: TokenizerPair) -> None:
         self.tokenizers = tokenizers

@@ -17,7 +17,7 @@ from ptenmt.data.corpora import fetch_corpora
 from ptenmt.data.store import corpus_cache
 from ptenmt.data.text import preparation_differences
 from ptenmt.errors import ConfigError, OnDownload, RunError
-from ptenmt.runs import Run, check_task, find_run
+from ptenmt.runs import UNITS, Run, check_task, find_run
 from ptenmt.runs.trained_model import TrainedModel, assign_weights, check_tokenizers, new_keras_model
 from ptenmt.runs.weights import list_weights
 from ptenmt.tokenizers import require_symbols
@@ -85,7 +85,7 @@ class TrainingInputs:
         self._check_schedule(steps_per_epoch)
         facts = {
             "data": {
-                name: {task.unit: split.size, "fingerprint": split.fingerprint}
+                name: {UNITS[config.task]: split.size, "fingerprint": split.fingerprint}
                 for name, split in task.splits.items()
             },
             "removed": ready.removed,
@@ -194,7 +194,7 @@ def _check_data(run: Run, task: Task) -> None:
         if run.data_fingerprint(name) != task.splits[name].fingerprint:
             what = "was trained" if name == "train" else "is validated"
             raise RunError(
-                f"{run.path} {what} on other {task.reads} than its config now reads",
+                f"{run.path} {what} on other data than its config now reads",
                 "restore the data, their weights and tags, train beside it with --run NAME, or use --fresh",
             )
 

@@ -1,7 +1,7 @@
 """The interface of a training task."""
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import tensorflow as tf
 
@@ -22,10 +22,6 @@ class Task(Protocol):
     ``targets[:, 1:]``: ``model.hidden((source, target[:, :-1]))`` gives [B, T, D], ``model.final`` logits.
     """
 
-    reads: ClassVar[str]
-    """What the data are, for messages."""
-    unit: ClassVar[str]
-    """What ``SplitRecord.size`` counts."""
     tokenizers: TokenizerPair
     mixture: Mixture
     """Which training examples an epoch reads."""

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
 
 from ptenmt.config import Config, DecodingConfig
 from ptenmt.data.batches import (
@@ -115,9 +114,6 @@ class TranslationValidator:
 
 class TranslationTask(Task):
     """Trains a Transformer on sentence pairs."""
-
-    reads: ClassVar[str] = "sentence pairs"
-    unit: ClassVar[str] = "pairs"
 
     def __init__(self, config: Config, corpus: Corpus, tokenizers: TokenizerPair, cache: CorpusCache) -> None:
         self.tokenizers = tokenizers

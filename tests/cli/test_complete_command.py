@@ -185,7 +185,7 @@ def test_texts_that_are_refused(ptenmt: Command, tmp_path: Path):
     book, train = tmp_path / "other.txt", ["train", "--config", "next-word.yaml"]
     book.write_text(" ".join(reversed(WORDS * 40)), encoding="utf-8")
     error = ptenmt(*train, "--run", "pooled", *arguments(f"data.path={book}"), code=1).stderr
-    assert "pooled was trained on other text than its config now reads" in error
+    assert "pooled was trained on other data than its config now reads" in error
     book.write_text(" ".join(WORDS[:7]), encoding="utf-8")
     error = ptenmt(*train, "--run", "new", *arguments(f"data.path={book}"), code=1).stderr
     assert "has 7 words, too few for windows of 6: one to train on" in error

@@ -70,7 +70,7 @@ def test_a_run_resumes_only_with_its_own_data(copied: TrainedRun, copy: Path, tm
     moved = replace(copied.config, data=replace(copied.config.data, path=str(same)))
     assert begin(moved, copy)[-1].epoch == 24
     other = write_pairs(tmp_path / "other.tsv", 500, seed=2)
-    with pytest.raises(RunError, match="other sentence pairs") as failure:
+    with pytest.raises(RunError, match="other data") as failure:
         train(replace(copied.config, data=replace(copied.config.data, path=str(other))), copy)
     assert "--fresh" in failure.value.hint
 
