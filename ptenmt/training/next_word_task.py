@@ -33,6 +33,9 @@ class NextWordTask(Task):
         self.tokenizers = tokenizers
         self._config = config
         self._words = words
+        self._training = self._windows("training", words[0], "every", config.data.stride)
+        self._held_out = self._windows("held-out", words[1], "last")  # from the whole window
+        self.mixture = Mixture.once(len(self._training))
 
     @classmethod
     def load(
@@ -65,11 +68,6 @@ class NextWordTask(Task):
             for name, windows, words in parts
         }
 
-    @cached_property
-    def mixture(self) -> Mixture:  # type: ignore[override]  # computed late
-        """Every window once."""
-        return Mixture.once(len(self._training))
-
     def encode(self) -> tuple[WordWindows, CorpusReady]:
         """The training windows, and the event that describes the text."""
         # Windows without any known word to predict are left out.
@@ -91,29 +89,11 @@ class NextWordTask(Task):
         """Scores a live model on the held-out windows."""
         return NextWordValidator(model, self._held_out, self.tokenizers.source)
 
-    @cached_property
-    def _training(self) -> WordWindows:
-        data = self._config.data
-        windows = WordWindows(
-            self._ids(self._words[0]),
-            data.window,
-            stride=data.stride,
-            predicts="every" if self._is_causal else "window",
-        )
-        return self._some(windows, "training")
-
-    @cached_property
-    def _held_out(self) -> WordWindows:
-        """Windows that predict one word from the whole window, whatever the model."""
-        predicts: Predicts = "last" if self._is_causal else "window"
-        windows = WordWindows(self._ids(self._words[1]), self._config.data.window, predicts=predicts)
-        return self._some(windows, "held-out")
-
-    @property
-    def _is_causal(self) -> bool:
-        return self._config.model.prediction == "causal"
-
-    def _some(self, windows: WordWindows, which: str) -> WordWindows:
+    def _windows(self, which: str, words: Sequence[str], causal: Predicts, stride: int = 1) -> WordWindows:
+        """Windows of a text; ``causal`` is what those of a causal model predict."""
+        predicts: Predicts = causal if self._config.model.prediction == "causal" else "window"
+        (ids,) = self.tokenizers.source.encode([" ".join(words)])
+        windows = WordWindows(ids, self._config.data.window, stride=stride, predicts=predicts)
         if not len(windows):
             raise DataError(
                 f"every word that the {which} windows are to predict is unknown: "
@@ -121,9 +101,6 @@ class NextWordTask(Task):
                 "give a longer text, or raise tokenizer.vocabulary_size",
             )
         return windows
-
-    def _ids(self, words: Sequence[str]) -> list[int]:
-        return self.tokenizers.source.encode([" ".join(words)])[0]
 
 
 class NextWordValidator:
