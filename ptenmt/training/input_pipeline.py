@@ -42,10 +42,8 @@ class InputPipeline:
     def steps(self, epoch: int, first: int) -> Iterator[list[MicroBatch]]:
         """The micro-batches of each update of an epoch, starting at update ``first``, counted from 0."""
         micro_batches = self._micro_batches(epoch, first)
-        left = self._plan.num_batches(epoch) - first * self._accumulate
-        while left > 0:
-            yield list(islice(micro_batches, min(self._accumulate, left)))
-            left -= self._accumulate
+        while step := list(islice(micro_batches, self._accumulate)):
+            yield step
 
     def _micro_batches(self, epoch: int, first: int) -> Iterator[MicroBatch]:
         """Yield this process's shard of each batch as per-replica values.
@@ -96,8 +94,6 @@ def micro_batch_signature(strategy: tf.distribute.Strategy) -> Any:
 
 def _shard(batch: Batch, replica: int, num_replicas: int) -> Batch:
     """Every ``num_replicas``-th pair of a batch; an empty shard is one pair of padding."""
-    if num_replicas == 1:
-        return batch
     source, target = (side[replica::num_replicas] for side in batch)
     if len(source):
         return source, target
