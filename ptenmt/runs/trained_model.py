@@ -180,7 +180,7 @@ def ctranslate2_model(trained: TrainedModel) -> CTranslate2Model:
     check_ctranslate2(config)
     folder = trained.run.ctranslate2_folder
     made_from: dict[str, Any] = {"weights": trained.info.checksum, "alignment_layer": layer}
-    inode = _inode(folder)  # read first: a training may replace the folder
+    inode = folder.stat().st_ino if folder.exists() else 0  # read first: a training may replace the folder
     names = _read_cache(folder, made_from)
     if names is not None and (VOCABULARY_MAP in names) == (output_ids is not None):
         marks, form = config.source_marks, DEFAULT_QUANTIZATION
@@ -196,16 +196,16 @@ def ctranslate2_model(trained: TrainedModel) -> CTranslate2Model:
         output_ids=output_ids,
     )
     if trained.info.file.stem != "latest":
+        facts = _cache_facts(made_from, model.files)
         try:
-            _write_cache(folder, made_from, model.files)
-            return replace(model, files={}, folder=folder, inode=_inode(folder))
+            with folder_written_whole(folder) as new:
+                for name, content in model.files.items():
+                    (new / name).write_bytes(content)
+                (new / _CACHE_FILE).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+            return replace(model, files={}, folder=folder, inode=folder.stat().st_ino)
         except OSError as error:
             logger.info("cannot write %s, keeping the model in memory: %s", folder, error)
     return model
-
-
-def _inode(folder: Path) -> int:
-    return folder.stat().st_ino if folder.exists() else 0
 
 
 def _read_cache(folder: Path, made_from: Mapping[str, Any]) -> Collection[str] | None:
@@ -217,14 +217,6 @@ def _read_cache(folder: Path, made_from: Mapping[str, Any]) -> Collection[str] |
         return files.keys() if all(facts[name] == value for name, value in wanted.items()) else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-
-
-def _write_cache(folder: Path, made_from: Mapping[str, Any], files: Mapping[str, bytes]) -> None:
-    facts = _cache_facts(made_from, files)
-    with folder_written_whole(folder) as new:
-        for name, content in files.items():
-            (new / name).write_bytes(content)
-        (new / _CACHE_FILE).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 
 
 def _cache_facts(made_from: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:
