@@ -1,7 +1,6 @@
 """Model selection: validation, the best weights, early stopping."""
 
 import math
-import time
 from collections.abc import Generator, Iterator
 from typing import Protocol
 
@@ -81,7 +80,6 @@ class ModelSelection:
         Yields the progress, and the scores at the end; closing the generator before that changes nothing.
         ``rate``, the learning rate of the last update, is for the record.
         """
-        started = time.perf_counter()
         with self._state.timed("validation"), averaged(self._state.model, self._state.optimizer):
             scores = None
             for event in self._validator.validate() if self._workers.is_chief else ():
@@ -91,10 +89,13 @@ class ModelSelection:
                     yield event
             figures = self._workers.gather(scores and scores.figures())[0]
             scores = scores or Scores(**figures, samples=[])
-            yield self._validated(scores, rate, time.perf_counter() - started)
+            validated = self._validated(scores, rate)
+        if self._workers.is_chief:
+            self._record(validated)
+        yield validated
 
-    def _validated(self, scores: Scores, rate: float, seconds: float) -> Validated:
-        """Record scores, and keep the weights if they are among the best."""
+    def _validated(self, scores: Scores, rate: float) -> Validated:
+        """Count a validation, and keep the weights if they are among the best."""
         state, options = self._state, self._options
         metric, score = options.metric, scores.figures()[options.metric]
         best = rank(metric, float(state.best_score), float(state.best_loss))
@@ -109,7 +110,7 @@ class ModelSelection:
             keep_best(folder, state.weights(), self._config, step, score, scores.loss)
         state.validated.assign(state.global_step)
         loss, accuracy = state.of_epoch.means()
-        event = Validated(
+        return Validated(
             epoch=int(state.epoch) + 1,
             global_step=int(state.global_step),
             train_loss=loss,
@@ -119,14 +120,9 @@ class ModelSelection:
             is_best=is_best,
             patience_left=None if options.patience is None else options.patience - int(state.stale),
         )
-        if self._workers.is_chief:
-            self._record(event, seconds)
-        return event
 
-    def _record(self, event: Validated, seconds: float) -> None:
+    def _record(self, event: Validated) -> None:
         """Add a validation to the history."""
-        costs = self._state.costs()
-        costs["seconds"]["validation"] += seconds
         line = {
             "epoch": event.epoch,
             "step": event.global_step,
@@ -136,4 +132,4 @@ class ModelSelection:
         }
         if shares := self._mixture.shares(event.epoch - 1):
             line["shares"] = shares
-        self._history.add(line | costs)
+        self._history.add(line | self._state.costs())
