@@ -1,18 +1,15 @@
-"""A dry run of a training: the largest step, and some typical ones."""
+"""A dry run of a training: its first steps, which begin with the epoch's largest batch."""
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 
 import tensorflow as tf
 
 from ptenmt.config import CheckpointConfig, Config
 from ptenmt.config.schedule import EpochSteps
-from ptenmt.data.batches import Batch, BatchPlan, memory_need
-from ptenmt.data.mixing import Mixture
 from ptenmt.errors import OnDownload
 from ptenmt.runs import UNITS, Run, run_path
 from ptenmt.runs.weights import list_weights
@@ -24,6 +21,7 @@ from ptenmt.training.state import peak_memory
 from ptenmt.training.trainer import Trainer
 
 MAX_STEPS = 40
+"""After the first one."""
 _ENOUGH_SECONDS = 15.0
 _MIN_STEPS = 4
 
@@ -39,7 +37,7 @@ class DryRun:
     steps_left: int
     """Of the whole training, or after the checkpoint that it would resume from."""
     largest_batch: tuple[int, int]
-    """Sentences and padded length of the batch that needs the most memory."""
+    """Sentences and padded length of the batch of the first epoch that needs the most memory."""
     seconds_per_step: float
     """Mean over usual batches."""
     peak_memory: int | None
@@ -72,13 +70,12 @@ def dry_run(
     strategy = prepare(config, lambda message: on_event(Warned(message=message)))
     inputs = TrainingInputs(config, directory, fresh, init_from, on_event, on_download)
     model, plan, facts = inputs.build(strategy)
-    short_plan = _DryRunPlan(plan, config.batch.accumulate)
-    num_short_steps = epoch_steps(short_plan, config.batch.accumulate).of(0)
+    steps_per_epoch, short = epoch_steps(plan, config.batch.accumulate), _short(config)
     with tempfile.TemporaryDirectory() as folder:
         run_there, validator = Run(Path(folder)), inputs.task.validator(model)
-        trainer = Trainer(_short(config), run_there, model, short_plan, validator, Workers(strategy))
-        seconds_per_step = _time_steps(trainer, num_short_steps, on_event)
-    steps_per_epoch = epoch_steps(plan, config.batch.accumulate)
+        trainer = Trainer(short, run_there, model, plan, validator, Workers(strategy))
+        seconds_per_step = _time_steps(trainer, steps_per_epoch.total(short.training), on_event)
+    largest = next(plan.batches(0))  # which every epoch begins with
     latest = list_weights(directory.weights_folder, "latest")  # saved together with the newest checkpoint
     done = latest[0].step if inputs.is_resumed and latest else 0
     gpus = tf.config.list_logical_devices("GPU")
@@ -88,7 +85,7 @@ def dry_run(
         parameters=facts["parameters"],
         steps_per_epoch=steps_per_epoch,
         steps_left=max(steps_per_epoch.total(config.training) - done, 0),
-        largest_batch=(len(short_plan.largest[0]), max(ids.shape[1] for ids in short_plan.largest)),
+        largest_batch=(len(largest[0]), max(ids.shape[1] for ids in largest)),
         seconds_per_step=seconds_per_step,
         peak_memory=peak_memory(),
         peak_device_memory=tf.config.experimental.get_memory_info("GPU:0")["peak"] if gpus else None,
@@ -96,36 +93,13 @@ def dry_run(
 
 
 def _short(config: Config) -> Config:
-    """The config of one epoch, with neither validations nor checkpoints."""
+    """The config of some steps, with neither validations nor checkpoints."""
     return replace(
         config,
-        training=replace(config.training, epochs=1, max_steps=None),
+        training=replace(config.training, epochs=1, max_steps=1 + MAX_STEPS),
         validation=replace(config.validation, every_epochs=None, every_steps=None, patience=None),
         checkpoint=CheckpointConfig(),
     )
-
-
-class _DryRunPlan(BatchPlan):
-    """The largest batch for the first step, then usual ones."""
-
-    def __init__(self, plan: BatchPlan, accumulate: int) -> None:
-        self._plan = plan
-        # The first batch of every epoch is its largest.
-        firsts = [next(plan.batches(epoch)) for epoch in plan.mixture.first_epochs]
-        self.largest = max(
-            firsts, key=lambda each: memory_need(len(each[0]), max(ids.shape[1] for ids in each))
-        )
-        self._largest = [self.largest] * accumulate
-        self._skipped = min(1, plan.num_batches(0) - 1)
-        self._usual = min(MAX_STEPS * accumulate, plan.num_batches(0) - self._skipped)
-        self.mixture = Mixture.once(0)
-
-    def num_batches(self, epoch: int) -> int:  # noqa: ARG002 — the only one
-        return len(self._largest) + self._usual
-
-    def batches(self, epoch: int, first: int = 0) -> Iterator[Batch]:  # noqa: ARG002 — it has no other start
-        yield from self._largest
-        yield from islice(self._plan.batches(epoch, self._skipped), self._usual)
 
 
 def _time_steps(trainer: Trainer, last: int, on_event: Callable[[Event], None]) -> float:
