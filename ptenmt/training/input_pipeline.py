@@ -51,9 +51,6 @@ class InputPipeline:
         A distributed dataset would synchronize all workers before every batch to detect the end of the data.
         """
         shards = iter(self._shards(epoch, first))
-        if self._strategy.num_replicas_in_sync == 1:
-            yield from shards
-            return
         while batch := dict(zip(self._replicas, shards, strict=False)):
             yield self._strategy.experimental_distribute_values_from_function(
                 lambda context, batch=batch: batch[context.replica_id_in_sync_group]
@@ -86,8 +83,6 @@ def epoch_steps(plan: BatchPlan, accumulate: int) -> EpochSteps:
 
 def micro_batch_signature(strategy: tf.distribute.Strategy) -> Any:
     """Return the ``tf.function`` input signature of a micro-batch."""
-    if strategy.num_replicas_in_sync == 1:
-        return _SPECS
     empty = tf.data.Dataset.from_generator(tuple, output_signature=_SPECS)
     return strategy.distribute_datasets_from_function(lambda _context: empty).element_spec
 
