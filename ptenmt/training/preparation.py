@@ -83,7 +83,7 @@ class TrainingInputs:
         plan, directions = self._plan(examples)
         steps_per_epoch = epoch_steps(plan, config.batch.accumulate)
         self._check_schedule(steps_per_epoch)
-        facts = {
+        facts = self._initialize(model) | {
             "data": {
                 name: {UNITS[config.task]: split.size, "fingerprint": split.fingerprint}
                 for name, split in task.splits.items()
@@ -93,9 +93,9 @@ class TrainingInputs:
             "parameters": model.count_params(),
             "steps_per_epoch": steps_per_epoch.fact,
         }
-        if corpora := fetch_corpora(config.data):
+        if "corpora" not in facts and (corpora := fetch_corpora(config.data)):
             facts["corpora"] = corpora
-        return model, plan, facts | directions | self._initialize(model)
+        return model, plan, facts | directions
 
     def _plan(self, examples: TrainingPairs) -> tuple[BatchPlan, dict[str, Any]]:
         """The batches of the training, and the number of bidirectional epochs, for ``run.json``."""
@@ -127,24 +127,20 @@ class TrainingInputs:
         self.on_event(Warned(message=message))
 
     def _initialize(self, model: Any) -> dict[str, Any]:
-        """Assign the weights of a warm start, if there is one; returns where they come from."""
-        if (trained := self._warm_start) is not None:
-            depths = _depths(self.config, trained.config)
-            for stack, (new, old) in depths.items():
-                if new < old:
-                    self.warn(f"the {stack} starts from {new} of the {old} layers of {trained.run.path}")
-            assign_weights(model, _kept_layers(trained.weights, depths), trained.info.file)
-            self._warm_start = None  # its weights take memory
-            facts = trained.run.facts()
-            origin = {name: facts[name] for name in _ORIGINS & facts.keys()}
-            if trained.config.data.languages == self.config.data.languages and "output_ids" in facts:
-                origin["inherited_output_ids"] = facts["output_ids"]
-            return origin | {"initialized_from": str(trained.info.file.absolute())}
-        known = self.run.facts() if self.is_resumed else {}
-        kept = {"initialized_from", "distilled_from", *_ORIGINS}
-        if "distilled_from" in known:  # the corpora of the teachers, too
-            kept.add("corpora")
-        return {name: known[name] for name in kept & known.keys()}
+        """Assign the weights of a warm start, if there is one; returns the facts that the run has already."""
+        if (trained := self._warm_start) is None:
+            return self.run.facts() if self.is_resumed else {}
+        depths = _depths(self.config, trained.config)
+        for stack, (new, old) in depths.items():
+            if new < old:
+                self.warn(f"the {stack} starts from {new} of the {old} layers of {trained.run.path}")
+        assign_weights(model, _kept_layers(trained.weights, depths), trained.info.file)
+        self._warm_start = None  # its weights take memory
+        facts = trained.run.facts()
+        origin = {name: facts[name] for name in _ORIGINS & facts.keys()}
+        if trained.config.data.languages == self.config.data.languages and "output_ids" in facts:
+            origin["inherited_output_ids"] = facts["output_ids"]
+        return origin | {"initialized_from": str(trained.info.file.absolute())}
 
     def _check_schedule(self, steps_per_epoch: EpochSteps) -> None:
         """Warn of a learning rate that never reaches its peak, or that a changed length changes."""
