@@ -70,7 +70,13 @@ def dry_run(
     strategy = prepare(config, lambda message: on_event(Warned(message=message)))
     inputs = TrainingInputs(config, directory, fresh, init_from, on_event, on_download)
     model, plan, facts = inputs.build(strategy)
-    steps_per_epoch, short = epoch_steps(plan, config.batch.accumulate), _short(config)
+    steps_per_epoch = epoch_steps(plan, config.batch.accumulate)
+    short = replace(
+        config,
+        training=replace(config.training, epochs=1, max_steps=1 + MAX_STEPS),
+        validation=replace(config.validation, every_steps=None),
+        checkpoint=CheckpointConfig(),
+    )
     with tempfile.TemporaryDirectory() as folder:
         run_there, validator = Run(Path(folder)), inputs.task.validator(model)
         trainer = Trainer(short, run_there, model, plan, validator, Workers(strategy))
@@ -92,16 +98,6 @@ def dry_run(
     )
 
 
-def _short(config: Config) -> Config:
-    """The config of some steps, with neither validations nor checkpoints."""
-    return replace(
-        config,
-        training=replace(config.training, epochs=1, max_steps=1 + MAX_STEPS),
-        validation=replace(config.validation, every_epochs=None, every_steps=None, patience=None),
-        checkpoint=CheckpointConfig(),
-    )
-
-
 def _time_steps(trainer: Trainer, last: int, on_event: Callable[[Event], None]) -> float:
     """Train until step ``last`` or for some seconds; returns the mean seconds of all steps but the first."""
     first: tuple[int, float] | None = None
@@ -113,5 +109,5 @@ def _time_steps(trainer: Trainer, last: int, on_event: Callable[[Event], None]) 
             first = first or (step, now)  # the first step includes the compilation
             timed, seconds = step - first[0], now - first[1]
             if step == last or (timed >= _MIN_STEPS and seconds > _ENOUGH_SECONDS):
-                break  # before anything is saved
+                break  # before anything is validated or saved
     return seconds / max(timed, 1)
