@@ -11,7 +11,7 @@ import pytest
 from copy_task import TrainedRun
 from recorded_events import begin, ends_of_epochs, of
 
-from ptenmt.config import Config
+from ptenmt.config import Config, TrainingConfig
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
 from ptenmt.training.events import (
@@ -143,3 +143,13 @@ def test_too_few_steps_for_the_warmup_are_a_warning(quick: Config, tmp_path: Pat
     assert "training.warmup_steps=1,000" in warning.message
     fast = replace(quick, training=replace(quick.training, warmup_steps=5))
     assert of(Warned, begin(fast, tmp_path / "fast")) == []
+
+
+@pytest.mark.usefixtures("_uncompiled")
+def test_another_end_of_a_cosine_is_a_warning(quick: Config, tmp_path: Path):
+    options = TrainingConfig(epochs=1, schedule="cosine", learning_rate=0.001, warmup_steps=2)
+    cosine = replace(quick, training=options)
+    train(cosine, tmp_path / "run")
+    longer = replace(cosine, training=replace(options, epochs=2))
+    (warning,) = of(Warned, begin(longer, tmp_path / "run"))
+    assert "the training now has 12 steps in all, not 6" in warning.message
