@@ -128,30 +128,28 @@ class InlineText:
         if has_texts:
             self._separate()
 
-    def write(self, spans: Iterable[Fragment], writer: "StringText | TreeUnit") -> None:
-        """Write a translation; placeholders that it lost are at its end, and line ends that it added stay."""
-        last, begun = Elements(), set[int]()
+    def translated(self, spans: Iterable[Fragment]) -> Iterator[Piece]:
+        """A translation in pieces; placeholders that it lost are at its end, line ends that it added stay."""
+        last = Elements()
         left = {name: [*items] for name, items in self._placeholders.items()}
         for text, path in [*merged(spans), ("", Elements())]:
             same = num_shared(last, path)
             for number in reversed(last[same:]):
-                writer.close(self.elements[number].end)
+                yield Piece("close", self.elements[number].end)
             for number in path[same:]:
-                writer.open(self.elements[number].begin, is_first=number not in begun)
-                begun.add(number)
+                yield Piece("open", self.elements[number].begin)
             last, end = path, 0
             for placeholder in _PLACEHOLDERS.finditer(text):
                 items = left.get(name := placeholder[0])
                 if items or (name != "\n" and items is not None):
-                    writer.append_text(text[end : placeholder.start()])
+                    yield Piece("text", text[end : placeholder.start()])
                     end = placeholder.end()
                     if items:
-                        writer.append(items.pop(0))
-            writer.append_text(text[end:])
+                        yield Piece("placeholder", items.pop(0))
+            yield Piece("text", text[end:])
         for item in chain(*left.values()):
             if not isinstance(item, str) or item.strip():
-                writer.append_text(" ")
-                writer.append(item)
+                yield from (Piece("text", " "), Piece("placeholder", item))
 
     def _read(self, pieces: Iterable[Piece]) -> None:
         path, last, is_after_box = Elements(), ("", Elements()), False
@@ -292,30 +290,13 @@ class StringText(InlineText):
         has_texts: bool = True,
     ) -> None:
         self._escaped, self._encoded = escaped, encoded
-        self._parts: list[str] = []
         super().__init__(pieces, has_texts=has_texts)
 
     def written(self, spans: Sequence[Fragment]) -> str:
         """A translation as it stands in the file."""
-        self._parts = []
-        self.write(spans, self)
-        return self._encoded("".join(self._parts))
-
-    def open(self, begin: str, *, is_first: bool) -> None:  # noqa: ARG002
-        """Begin an element."""
-        self._parts.append(begin)
-
-    def close(self, end: str | None) -> None:
-        """End the innermost element, with nothing of its own if there is none."""
-        self._parts.append(end or "")
-
-    def append(self, item: str) -> None:
-        """Append what a placeholder or a line end stands for."""
-        self._parts.append(item)
-
-    def append_text(self, text: str) -> None:
-        """Append text."""
-        self._parts.append(self._escaped(text))
+        pieces = self.translated(spans)
+        parts = (self._escaped(item) if kind == "text" else item or "" for kind, item, _ in pieces)
+        return self._encoded("".join(parts))
 
 
 class TreeUnit(ABC):
@@ -337,8 +318,6 @@ class TreeUnit(ABC):
         """White space around the text."""
         self.boxes: list[Node] = []
         """The elements that have texts of their own."""
-        self._opened: list[Node] = []
-        """What gets the translated text, outermost first."""
         self._text = InlineText(self._pieces(getattr(element, place), nodes))
         self.spans = self._text.spans
 
@@ -347,9 +326,21 @@ class TreeUnit(ABC):
         for node in self._nodes:
             node.getparent().remove(node)
         container = self._element.makeelement(CONTAINER)
-        self._opened = [container]
-        self._text.write(spans, self)
-        self.append_text(self._after)
+        opened, begun = [container], set[Node]()
+        for kind, item, _ in chain(self._text.translated(spans), [Piece("text", self._after)]):
+            inner = opened[-1]
+            if kind == "close":
+                opened.pop()
+                continue
+            if not isinstance(item, str):
+                inner = self._emptied(item, item not in begun) if kind == "open" else item
+                inner.tail = None
+                opened[-1].append(inner)
+                begun.add(item)
+            elif item:
+                self._append_text(inner, xml_characters(item))
+            if kind == "open":
+                opened.append(inner)
         self._nodes = list(container)
         setattr(self._element, self._place, None)
         for node in reversed(self._nodes):
@@ -358,33 +349,6 @@ class TreeUnit(ABC):
             else:
                 self._element.addnext(node)
         setattr(self._element, self._place, self._before + (container.text or ""))
-
-    def open(self, begin: Any, *, is_first: bool) -> None:
-        """Begin an element, for the first time or again, or append text that is one."""
-        contents = self._opened[-1]
-        if isinstance(begin, str):
-            self.append_text(begin)
-        else:
-            contents = self._emptied(begin, is_first)
-            self.append(contents)
-        self._opened.append(contents)
-
-    def close(self, _end: Any) -> None:
-        """End the innermost element."""
-        self._opened.pop()
-
-    def append(self, item: Any) -> None:
-        """Append a node, or text that stands between two texts."""
-        if isinstance(item, str):
-            self.append_text(item)
-        else:
-            item.tail = None
-            self._opened[-1].append(item)
-
-    def append_text(self, text: str) -> None:
-        """Append text, if there is any."""
-        if text:
-            self._append_text(self._opened[-1], xml_characters(text))
 
     @abstractmethod
     def _pieces(self, text: str | None, nodes: Iterable[Node]) -> Iterator[Piece]:
