@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated
 
@@ -159,7 +160,7 @@ class Keys:
     def __init__(self, file: Path | None = None, limits: Limits | None = None) -> None:
         self._file, self._limits = file, limits or Limits()
         self._owners = dict[str, str]()  # by the SHA-256 of the key
-        self._clients = dict[str, Client]()  # the last ones at the end
+        self._client = lru_cache(_MAX_CLIENTS)(self._new_client)
         self.read()
 
     def read(self) -> None:
@@ -183,16 +184,11 @@ class Keys:
     def client(self, key: str, address: str = "") -> Client | None:
         """The owner of a key; None if it is not valid. If none is required, the client at an address."""
         name = self._owners.get(_hash(key)) if self._owners else _network(address)
-        if name is None:
-            return None
-        limits = self._limits
-        client = self._clients.pop(name, None) or Client(
-            name, Quota(60, limits.requests_per_minute), Quota(86_400, limits.characters_per_day)
-        )
-        self._clients[name] = client
-        if len(self._clients) > _MAX_CLIENTS:
-            del self._clients[next(iter(self._clients))]
-        return client
+        return None if name is None else self._client(name)
+
+    def _new_client(self, name: str) -> Client:
+        minute, day = self._limits.requests_per_minute, self._limits.characters_per_day
+        return Client(name, Quota(60, minute), Quota(86_400, day))
 
 
 def _owners(file: Path) -> dict[str, str]:
