@@ -1,8 +1,8 @@
 """The routes of LibreTranslate, for texts, documents, languages and settings, and of DeepL, for texts."""
 
+import asyncio
 import math
 import secrets
-import time
 from collections.abc import Sequence
 from itertools import islice
 from typing import Any
@@ -261,24 +261,18 @@ class Downloads:
     """Translated documents in memory, by secret tokens; the oldest make room for new ones."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, tuple[float, str, bytes]] = {}  # until when, in ``time.monotonic``
+        self._kept: dict[str, tuple[str, bytes]] = {}
 
     def add(self, name: str, content: bytes) -> str:
         """Keep a document, of whatever size; returns its token."""
-        self._forget_expired()
         room = MAX_DOWNLOAD_BYTES - len(content)
-        while self._kept and sum(len(kept) for *_, kept in self._kept.values()) > room:
+        while self._kept and sum(len(kept) for _, kept in self._kept.values()) > room:
             del self._kept[next(iter(self._kept))]
         token = secrets.token_urlsafe(32)
-        self._kept[token] = time.monotonic() + DOWNLOAD_SECONDS, name, content
+        self._kept[token] = name, content
+        asyncio.get_running_loop().call_later(DOWNLOAD_SECONDS, self._kept.pop, token, None)
         return token
 
     def find(self, token: str) -> tuple[str, bytes] | None:
         """The name and content of a token's document; None if it is unknown or expired."""
-        self._forget_expired()
-        kept = self._kept.get(token)
-        return kept and kept[1:]
-
-    def _forget_expired(self) -> None:
-        now = time.monotonic()
-        self._kept = {token: kept for token, kept in self._kept.items() if now < kept[0]}
+        return self._kept.get(token)

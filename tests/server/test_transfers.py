@@ -1,5 +1,6 @@
 """Uploads: how many are received at a time, with and without a key."""
 
+import asyncio
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ import requests
 from waiting import until
 
 from ptenmt.server.limits import add_key
-from ptenmt.server.routes import DOWNLOAD_SECONDS, MAX_DOWNLOAD_BYTES, Downloads
+from ptenmt.server.routes import MAX_DOWNLOAD_BYTES, Downloads
 
 FIELDS = {"source": "pt", "target": "en"}
 HEAD = b"POST /translate_file HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n"
@@ -78,12 +79,15 @@ def test_the_key_may_be_anywhere_in_the_form(serve, keys: tuple[Path, str]) -> N
 
 
 def test_downloads_expire(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 1000.0
-    monkeypatch.setattr("time.monotonic", lambda: now)
+    monkeypatch.setattr("ptenmt.server.routes.DOWNLOAD_SECONDS", 0.1)
     downloads = Downloads()
-    first, second = downloads.add("a", b"1"), downloads.add("b", b"x" * MAX_DOWNLOAD_BYTES)
-    assert (downloads.find(first), downloads.find("")) == (None, None)
-    kept = downloads.find(second)
-    assert kept == ("b", b"x" * MAX_DOWNLOAD_BYTES)
-    now += DOWNLOAD_SECONDS + 1
-    assert downloads.find(second) is None
+
+    async def keep() -> None:
+        first, second = downloads.add("a", b"1"), downloads.add("b", b"x" * MAX_DOWNLOAD_BYTES)
+        assert (downloads.find(first), downloads.find("")) == (None, None)
+        assert downloads.find(second) == ("b", b"x" * MAX_DOWNLOAD_BYTES)
+        await asyncio.sleep(0.2)
+        assert downloads.find(second) is None
+        assert not downloads._kept, "also if nobody asks for one"
+
+    asyncio.run(keep())
