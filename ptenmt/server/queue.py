@@ -155,23 +155,20 @@ class SentenceQueue:
             thread.join()
 
     def _work(self) -> None:
-        while batch := self._next_batch():
-            self._answer(batch)
-
-    def _next_batch(self) -> list[_QueuedSentence]:
-        """Wait for the next batch; empty once the queue is closed."""
+        """Translate batches until the queue is closed."""
         changed = self._changed
-        with changed:
-            while not self._is_closed:
+        while not self._is_closed:
+            with changed:
                 self._num_idle += 1
                 changed.wait_for(lambda: self._waiting or self._is_closed)
                 changed.wait_for(
                     lambda: len(self._waiting) >= BATCH_SENTENCES or self._is_closed, GATHERING_SECONDS
                 )
                 self._num_idle -= 1
-                if self._waiting and not self._is_closed:  # another thread may have taken them
-                    return self._take_batch()
-        return []
+                is_due = self._waiting and not self._is_closed  # another thread may have taken them
+                batch = self._take_batch() if is_due else []
+            if batch:
+                self._answer(batch)
 
     def _take_batch(self) -> list[_QueuedSentence]:
         """Take the sentence that is due first, the oldest if there are several, and similar ones."""
