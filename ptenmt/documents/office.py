@@ -189,31 +189,24 @@ class _RunUnit(TreeUnit):
             counts[look] += len(_joined(node))
         plain = [look for node, look in formatting.items() if not _is_link(node)] or list(counts)
         default = max(plain, key=counts.__getitem__, default=None)
-        for first, group in groupby(nodes, lambda node: formatting.get(node, node)):
-            if not isinstance(first, tuple):
-                yield from self._pieces_of(first)
-                continue
-            run, *others = group
-            text = "".join(map(_joined, (run, *others)))
-            if first == default:
-                self._default.setdefault(wrapper, run)
+        for _, group in groupby(nodes, lambda node: formatting.get(node, node)):
+            alike = list(group)
+            first, text = alike[0], "".join(map(_joined, alike))
+            role, name = self._roles[first], "a" if _is_link(first) else "run"
+            if role == "wrapper":
+                yield Piece("open", first, name)
+                yield from self._pieces(None, first, first)
+                yield Piece("close", None, name)
+            elif role == "placeholder":
+                yield Piece("placeholder", first)
+            elif role != "text":
+                self.boxes.append(first)
+                yield Piece("point", first, name)
+            elif formatting[first] == default:
+                self._default.setdefault(wrapper, first)
                 yield Piece("text", text)
             else:
-                name = "a" if _is_link(run) else "run"
-                yield from (Piece("open", run, name), Piece("text", text), Piece("close", None, name))
-
-    def _pieces_of(self, node: Node) -> Iterator[Piece]:
-        """The pieces of what is no run with text."""
-        name = "a" if _is_link(node) else "run"
-        if self._roles[node] == "wrapper":
-            yield Piece("open", node, name)
-            yield from self._pieces(None, node, node)
-            yield Piece("close", None, name)
-        elif self._roles[node] == "placeholder":
-            yield Piece("placeholder", node)
-        else:
-            self.boxes.append(node)
-            yield Piece("point", node, name)
+                yield from (Piece("open", first, name), Piece("text", text), Piece("close", None, name))
 
     def fill(self, spans: Sequence[Fragment]) -> None:
         """Replace the text; the start of each bookmark or comment stays before its end."""
