@@ -13,7 +13,7 @@ from html import escape, unescape
 from itertools import pairwise
 from typing import Any
 
-from markdown_it import MarkdownIt, rules_block, rules_inline
+from markdown_it import MarkdownIt, rules_block
 from yaml import YAMLError
 
 from ptenmt.documents.html import BLOCKS
@@ -234,20 +234,11 @@ def _parser() -> MarkdownIt:
     """A parser that notes where inline tokens stand, and the labels of links, in their ``meta``."""
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
     parser.disable(["fragments_join", "text_join"])
-    rules: dict[str, Any] = {
-        "newline": rules_inline.newline,
-        "escape": rules_inline.escape,
-        "backticks": rules_inline.backtick,
-        "strikethrough": rules_inline.strikethrough.tokenize,
-        "emphasis": rules_inline.emphasis.tokenize,
-        "link": rules_inline.link,
-        "image": rules_inline.image,
-        "autolink": rules_inline.autolink,
-        "html_inline": rules_inline.html_inline,
-    }
     parser.block.ruler.before("reference", "definition", _definition, {"alt": ["paragraph", "reference"]})
-    for name, rule in rules.items():
-        parser.inline.ruler.at(name, partial(_with_ranges, rule))
+    inline = parser.inline.ruler
+    for name, rule in zip(inline.get_active_rules(), inline.getRules(""), strict=True):
+        if name not in ("text", "entity"):  # what these find stays as it is typed
+            inline.at(name, partial(_with_ranges, rule))
     return parser
 
 
