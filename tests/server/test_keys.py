@@ -112,11 +112,9 @@ def test_without_keys_the_limits_are_of_each_address(serve) -> None:
 def test_addresses_are_forgotten_before_they_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ptenmt.server.limits._MAX_CLIENTS", 3)
     keys = Keys()
-    first, second = (keys.client("", f"192.0.2.{host}") for host in (1, 2))
-    for host in (3, 1, 4):
-        keys.client("", f"192.0.2.{host}")
-    assert keys.client("", "192.0.2.1") is first
-    assert keys.client("", "192.0.2.2") is not second
+    clients = [keys.client("", f"192.0.2.{host}") for host in (1, 2, 3, 1, 4, 1, 2)]
+    assert clients[0] is clients[3] is clients[5]
+    assert clients[1] is not clients[6]
 
 
 def test_each_key_has_a_number_of_characters_a_day(serve, tmp_path: Path) -> None:
