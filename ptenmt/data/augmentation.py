@@ -9,7 +9,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from itertools import pairwise
 from random import Random
 
@@ -40,6 +40,10 @@ _KEYBOARD = ("qwertyuiop", "asdfghjklç", "zxcvbnm")
 _KEYS = {key: (row, column) for row, keys in enumerate(_KEYBOARD) for column, key in enumerate(keys)}
 _STEPS = {(0, -1), (0, 1), (-1, 0), (-1, 1), (1, -1), (1, 0)}
 """From a key to the next ones, in rows and columns."""
+_NEIGHBOURS = {
+    key: "".join(near for near, (below, right) in _KEYS.items() if (below - row, right - column) in _STEPS)
+    for key, (row, column) in _KEYS.items()
+}
 
 
 def add_typos(source: str, target: str, random: Random) -> SentencePair:
@@ -257,16 +261,7 @@ def _mistyped(word: str, random: Random) -> str:
         changes.append(before + after[0] + letter + after[1:])
     if bare != letter:
         changes.append(before + bare + after)
-    if near := _neighbours(letter.lower()) or _neighbours(bare.lower()):
+    if near := _NEIGHBOURS.get(letter.lower()) or _NEIGHBOURS.get(bare.lower()):
         typed = random.choice(near)
         changes.append(before + (typed.upper() if letter.isupper() else typed) + after)
     return random.choice(changes)
-
-
-@cache
-def _neighbours(letter: str) -> str:
-    """The letters around a letter on the keyboard; empty if it has no key."""
-    if letter not in _KEYS:
-        return ""
-    row, column = _KEYS[letter]
-    return "".join(key for key, (below, right) in _KEYS.items() if (below - row, right - column) in _STEPS)
