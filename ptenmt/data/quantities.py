@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
@@ -211,10 +212,8 @@ def _numbers_in_words(language: str) -> dict[int, str]:
         return {}
 
 
-@cache
-def notation(language: str) -> Notation:
-    """The notation of a language by its ISO 639-1 code."""
-    return Notation(language)
+notation = cache(Notation)
+"""The notation of a language by its ISO 639-1 code."""
 
 
 def replace_names(source: str, target: str, random: Random, data: DataConfig) -> SentencePair:
@@ -233,10 +232,6 @@ def replace_names(source: str, target: str, random: Random, data: DataConfig) ->
 @cache
 def name_groups(file: Path) -> dict[str, list[str]]:
     """The names that may take the place of each name: those of its group; a blank line ends a group."""
-    groups: list[list[str]] = [[]]
-    for line in read_lines(file):
-        if line.strip():
-            groups[-1].append(line.strip())
-        else:
-            groups.append([])
+    lines = (line.strip() for line in read_lines(file))
+    groups = [list(group) for is_named, group in groupby(lines, bool) if is_named]
     return {name: group for group in groups for name in group}
