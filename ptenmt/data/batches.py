@@ -56,7 +56,7 @@ class TrainingPairs(Protocol):
         """
 
 
-@dataclass(frozen=True)
+@dataclass
 class EncodedPairs:
     """Tokenized sentence pairs, [START] and [END] included."""
 
@@ -292,7 +292,7 @@ def _cuts_by_tokens(counts: np.ndarray, tokens: int) -> tuple[np.ndarray, np.nda
     return np.concatenate(cuts), np.concatenate(widths)
 
 
-class AugmentedPairs:
+class AugmentedPairs(EncodedPairs):
     """Training pairs with other noise in every epoch (see ``TrainingPairs``).
 
     Noise is a function of the seed of a batch and of a pair's place in it. ``clean`` are the ids of ``texts``
@@ -308,19 +308,13 @@ class AugmentedPairs:
     def __init__(
         self, clean: EncodedPairs, texts: TextPairs, tokenizers: TokenizerPair, data: DataConfig
     ) -> None:
-        self._clean, self._lengths, self._texts = clean, clean.longest(), texts
+        super().__init__(clean.source, clean.target)
+        self._lengths, self._texts = clean.longest(), texts
         self._tokenizers = (tokenizers.source, tokenizers.target)
         if data.augment.name_list is not None and data.augment.names:
             name_groups(Path(data.augment.name_list))  # a missing list is known before the training
         self._data, self._swapped_data = data, replace(data, reverse=not data.reverse)
         self._ends = np.cumsum(texts.sizes, dtype=np.int64)
-
-    def __len__(self) -> int:
-        return len(self._lengths)
-
-    def longest(self) -> np.ndarray:
-        """Return the length of the longer side of each pair, int32 [pairs]."""
-        return self._lengths
 
     def batch(self, rows: np.ndarray, width: int | None, seed: Sequence[int]) -> Batch:
         """Return pairs as ids, which follow from ``seed``; see ``TrainingPairs``."""
@@ -330,7 +324,7 @@ class AugmentedPairs:
             random = Random(repr((*map(int, seed), place)))
             names = draw_noises(self._data.augment, random)
             noisy = self._noisy(names, row, room, random) if names else None
-            ids.append(noisy or [self._clean.source[row].tolist(), self._clean.target[row].tolist()])
+            ids.append(noisy or [self.source[row].tolist(), self.target[row].tolist()])
         source, target = (RaggedIds(side).padded(width=width) for side in zip(*ids, strict=True))
         return source, target
 
