@@ -8,7 +8,6 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
-from urllib.parse import urlsplit
 
 import platformdirs
 import requests
@@ -198,18 +197,15 @@ def published_tokenizer(path: str | None, on_progress: OnDownload | None = None)
                 hint="set tokenizer.path to the unpacked folder, or leave it out to download the tokenizer",
             )
         return given
-    folder = platformdirs.user_cache_path("ptenmt") / PurePosixPath(
-        urlsplit(TOKENIZER_URL).path
-    ).name.removesuffix(".zip")
+    folder = platformdirs.user_cache_path("ptenmt") / PurePosixPath(TOKENIZER_URL).stem
     if tokenizer := _tokenizer_below(folder):
         return tokenizer
     archive = folder.with_name(f"{folder.name}.zip")
     fetch(TOKENIZER_URL, archive, sha256=None, on_progress=on_progress)
     with exclusive(folder.with_name(f"{folder.name}.lock")):  # several workers may begin at once
-        if tokenizer := _tokenizer_below(folder):
-            return tokenizer
         try:
-            unpack_zip(archive, folder)
+            if not _tokenizer_below(folder):
+                unpack_zip(archive, folder)
             if tokenizer := _tokenizer_below(folder):
                 return tokenizer
             shutil.rmtree(folder)
