@@ -243,13 +243,8 @@ class BatchPlan:
             widths = division.widths
             numbers = random.permutation(len(sizes))
         # The batch that needs the most memory comes first: if it does not fit, the training fails at once.
-        largest = np.argmax(memory_need(sizes, widths))
+        largest = np.argmax(sizes * widths * (widths + _LENGTH_OF_EQUAL_SHARES))
         return np.concatenate([[largest], numbers[numbers != largest]])
-
-
-def memory_need(sentences: Any, width: Any) -> Any:
-    """Return a number that grows with the memory that training on a batch of this size needs."""
-    return sentences * width * (width + _LENGTH_OF_EQUAL_SHARES)
 
 
 def sorted_batches(pairs: EncodedPairs, sentences: int) -> Iterator[Batch]:
