@@ -154,11 +154,12 @@ def unpack_zip(archive: Path, folder: Path, limit: int = _MAX_UNPACKED_BYTES) ->
 
     zipfile itself never writes outside of the folder: it drops drives, leading slashes and ``..`` from names,
     and makes plain files of links. It never writes more of an entry than the entry declares. Raises
-    DownloadError for an archive that is damaged, encrypted, above the limit of bytes unpacked, or cannot be
-    written.
+    DownloadError for an archive that is damaged, encrypted or above the limit of bytes unpacked, OutputError
+    if it cannot be written.
     """
+    hint = f"make room or fix the permissions of {folder.parent}"
     try:
-        with zipfile.ZipFile(archive) as content:
+        with output_errors(f"unpack {archive} as {folder}", hint), zipfile.ZipFile(archive) as content:
             size = sum(entry.file_size for entry in content.infolist())
             if size > limit:
                 raise DownloadError(
@@ -170,11 +171,6 @@ def unpack_zip(archive: Path, folder: Path, limit: int = _MAX_UNPACKED_BYTES) ->
         raise DownloadError(
             f"{archive} is no zip archive or is damaged: {error}",
             hint=f"delete {archive} and download it again",
-        ) from error
-    except OSError as error:
-        raise DownloadError(
-            f"cannot unpack {archive} as {folder}: {error.strerror or error}",
-            hint=f"make room or fix the permissions of {folder.parent}",
         ) from error
 
 
