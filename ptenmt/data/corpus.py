@@ -91,7 +91,7 @@ def load_corpus(data: DataConfig, seed: int) -> Corpus:
         DataError: A file cannot be read, or no pair is left of a split.
         OutputError: The cache cannot be written.
     """
-    sources = Sources.of(data)
+    sources = Sources(data)
     splits = {split: _held_out_pairs(sources, seed, split) for split in _HELD_OUT}
     entry = _training_pairs(sources, seed)
     return Corpus(
@@ -108,7 +108,7 @@ def load_split(data: DataConfig, seed: int, split: HeldOutSplit) -> list[Sentenc
     """
     if split not in _HELD_OUT:
         raise DataError(f"there is no split {split!r}", f"splits to score: {', '.join(_HELD_OUT)}")
-    return _held_out_pairs(Sources.of(data), seed, split)
+    return _held_out_pairs(Sources(data), seed, split)
 
 
 def _held_out_pairs(sources: "Sources", seed: int, split: HeldOutSplit) -> list[SentencePair]:
@@ -235,18 +235,13 @@ def _sources(data: DataConfig, split: _Split) -> list[Source]:
     return [Source(data.dataset, read, tfds_files(data.dataset, data.data_dir))]
 
 
-@dataclass(frozen=True)
 class Sources:
-    """Where the pairs of all splits come from, found once for a config."""
+    """Where the pairs of all splits come from, found once for a config; DataError if a file is missing."""
 
-    data: DataConfig
-    splits: Mapping[_Split, list[Source]]
-    """Those of a split; none if its pairs are drawn from the training pairs."""
-
-    @classmethod
-    def of(cls, data: DataConfig) -> "Sources":
-        """Find the files of a config's section ``data``; raises DataError if one is missing."""
-        return cls(data, {split: _sources(data, split) for split in _SPLITS})
+    def __init__(self, data: DataConfig) -> None:
+        self.data = data
+        self.splits = {split: _sources(data, split) for split in _SPLITS}
+        """Those of a split; none if its pairs are drawn from the training pairs."""
 
     @property
     def sizes(self) -> dict[str, int]:
