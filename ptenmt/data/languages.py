@@ -40,15 +40,12 @@ def two_letter_code(code: str) -> str:
     return str(_LANGUAGES["three_letters"].get(code, ""))
 
 
-def foreign_languages(texts: Sequence[str], language: str) -> list[str | None]:
-    """The language of each text that is surely in another than this one, which may be any; None for others.
+def foreign_language(text: str, language: str) -> str | None:
+    """The language of a text that is surely in another than this one, which may be any; None for other texts.
 
     Texts whose words are usual in the language are not examined, so that py3langid is seldom loaded.
     """
-    return [
-        language_check((), None).foreign(text, language) if seems_foreign(text, language) else None
-        for text in texts
-    ]
+    return language_check((), None).foreign(text, language) if seems_foreign(text, language) else None
 
 
 def seems_foreign(text: str, language: str) -> bool:

@@ -11,7 +11,7 @@ import anyio.to_thread
 import prometheus_client as prom
 from fastapi import Depends, Request
 
-from ptenmt.data.languages import foreign_languages, language_check
+from ptenmt.data.languages import foreign_language, language_check
 from ptenmt.documents.inline import is_prose
 from ptenmt.errors import ConfigError
 from ptenmt.server.limits import CLIENT_GONE, Client, Keys, Limits, Places, Refusal, shutting_down
@@ -163,8 +163,8 @@ class Service:
         ranked: list[tuple[str, float]] = [(language, 0.0) for language in languages]
         try:
             if is_prose(text):
-                foreign = foreign_languages([text], source)
-                others = [language for language in foreign if language and language not in languages]
+                foreign = foreign_language(text, source)
+                others = [foreign] if foreign and foreign not in languages else []
                 ranked = language_check((), None).ranked(text, [*languages, *others])
         except ValueError as error:
             raise Refusal(

@@ -18,7 +18,7 @@ from itertools import pairwise
 
 from ptenmt.config import Config
 from ptenmt.data.kept_parts import PLACEHOLDERS, find_kept_parts, mask, unmask, without_kept_parts
-from ptenmt.data.languages import foreign_languages
+from ptenmt.data.languages import foreign_language
 from ptenmt.data.text import TextPreparation, lowers_typed
 from ptenmt.tokenizers import END, UNK, TokenizerPair
 from ptenmt.tokenizers.base import script_of
@@ -159,18 +159,15 @@ class Safeguards:
         One in the target language becomes a single blank sentence, unless its translation has a prefix.
         """
         source, target = self._languages
-        rows = [
-            row
-            for row, text in enumerate(segmented)
-            if not all(sentence.is_blank for sentence in text.sentences)
-        ]
         detected = list(segmented)
-        languages = foreign_languages([without_kept_parts(texts[row]) for row in rows], source)
-        for row, language in zip(rows, languages, strict=True):
-            if language == target and not segmented[row].sentences[0].target_prefix:
+        for row, text in enumerate(segmented):
+            if all(sentence.is_blank for sentence in text.sentences):
+                continue
+            language = foreign_language(without_kept_parts(texts[row]), source)
+            if language == target and not text.sentences[0].target_prefix:
                 detected[row] = SegmentedText([Sentence(original=texts[row])], detected=language)
             elif language is not None:
-                detected[row] = replace(segmented[row], detected=language)
+                detected[row] = replace(text, detected=language)
         return detected
 
     def review(self, searched: SearchedSentence) -> SearchedSentence:
