@@ -178,10 +178,7 @@ def in_chunks(pairs: Iterable[SentencePair]) -> Iterator[Chunk]:
 
 def fingerprint(pairs: Iterable[SentencePair]) -> str:
     """Return the SHA-256 checksum of sentence pairs in order, in hexadecimal."""
-    checksum = hashlib.sha256()
-    for chunk in in_chunks(pairs):
-        checksum.update(_checked_text(chunk))
-    return checksum.hexdigest()
+    return hashlib.sha256(_checked_text(pairs)).hexdigest()
 
 
 def _checked_text(pairs: Iterable[SentencePair]) -> bytes:

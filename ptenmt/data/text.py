@@ -34,11 +34,8 @@ _ENGLISH_CONTRACTIONS = _compiled(
 """From the Moses tokenizer's English contractions to the Penn Treebank's."""
 
 # Splits that both WordPiece and the Moses tokenizer make.
-_TYPOGRAPHIC_CONTRACTION = (
-    " ’ ",
-    r"(?i)(?<=\w) ’ (?=(?:t|s|m|re|ve|ll|d)(?!\S))",
-    "’",
-)  # haven ’ t -> haven’t
+# haven ’ t -> haven’t
+_TYPOGRAPHIC_CONTRACTION = (" ’ ", r"(?i)(?<=\w) ’ (?=(?:t|s|m|re|ve|ll|d)(?!\S))", "’")
 _DOUBLE_HYPHEN = ("- -", r"(?<!\S)- -(?!\S)", "--")
 _SLASH = (" / ", r"(?<=\w) / (?=\w)", "/")  # and / or -> and/or
 _TIME = (" : ", r"(?<!\d)(\d\d?) : (?=\d\d(?!\d))", r"\1:")  # 10 : 30 -> 10:30
