@@ -2,7 +2,8 @@
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,7 +11,7 @@ import ctranslate2
 
 from ptenmt.atomic_files import temporary_folder
 from ptenmt.config import DecodingConfig
-from ptenmt.errors import ConfigError, ExportError
+from ptenmt.errors import ConfigError, ExportError, PtenmtError
 from ptenmt.model.ctranslate2_model import CTranslate2Model, nearest_quantization
 from ptenmt.processes import available_cores
 from ptenmt.tokenizers import PAD, SPECIAL_PIECES, START, TokenizerPair
@@ -61,7 +62,9 @@ class CTranslate2Engine:
         self.alignment_layer = model.alignment_layer
         # How many tokens at the start and at the end of a source the model does not read.
         self._unread = (int(model.source_marks != "both"), int(model.source_marks == "none"))
-        self.compute_type = nearest_quantization(model.quantization, _compute_types(device))
+        with _errors(ConfigError, f"compute on device {device}", "use the device cpu"):
+            compute_types = ctranslate2.get_supported_compute_types(device)
+        self.compute_type = nearest_quantization(model.quantization, compute_types)
         self.identity = f"ctranslate2 {ctranslate2.__version__} {device} {self.compute_type} {model.weights}"
         self._translator = self._loaded()
 
@@ -78,7 +81,7 @@ class CTranslate2Engine:
         return translator
 
     def _of_folder(self, folder: Path) -> ctranslate2.Translator:
-        try:
+        with _errors(ExportError, "use the model"):
             return ctranslate2.Translator(
                 str(folder),
                 self._device,
@@ -88,8 +91,6 @@ class CTranslate2Engine:
                 # A full queue would block without handling signals. With attention every sentence is a batch.
                 max_queued_batches=(self.max_pending_batches + 1) * self.batch_sentences,
             )
-        except (RuntimeError, ValueError) as error:
-            raise ExportError(f"CTranslate2 cannot use the model: {_first_line(error)}") from error
 
     def submit(self, request: SearchRequest) -> PendingHypotheses:
         """Start to translate a batch."""
@@ -186,21 +187,14 @@ def _result(pending: Any) -> Any:
     while not pending.done():
         time.sleep(pause)
         pause = min(1.5 * pause, 0.01)
-    try:
+    with _errors(ExportError, "translate"):
         return pending.result()
-    except (RuntimeError, ValueError) as error:
-        raise ExportError(f"CTranslate2 cannot translate: {_first_line(error)}") from error
 
 
-def _compute_types(device: str) -> set[str]:
+@contextmanager
+def _errors(kind: type[PtenmtError], task: str, hint: str = "") -> Iterator[None]:
+    """Raise errors of CTranslate2 as ours, with the first line of its message."""
     try:
-        types: set[str] = ctranslate2.get_supported_compute_types(device)
+        yield
     except (RuntimeError, ValueError) as error:
-        raise ConfigError(
-            f"CTranslate2 cannot compute on device {device}: {_first_line(error)}", "use the device cpu"
-        ) from error
-    return types
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0]
+        raise kind(f"CTranslate2 cannot {task}: {str(error).splitlines()[0]}", hint) from error
