@@ -100,11 +100,15 @@ class Postprocessor:
                     hypothesis.generated = detokenize_tokens(hypothesis.raw, self._language)
 
     def tokens(self, sentence: Sentence, hypothesis: Hypothesis) -> list[str]:
-        """The tokens of a hypothesis, with UNK replacement if the model has whole words."""
+        """The tokens of a hypothesis; a model of whole words copies for [UNK] the word it attends to most."""
         tokens = self._tokenizers.target.pieces(hypothesis.ids)
-        if not (self._source_words and UNK in hypothesis.ids):
-            return tokens
-        return _copy_unknown(self._source_words(sentence.text), hypothesis, tokens)
+        if self._source_words and UNK in hypothesis.ids and hypothesis.attention is not None:
+            words = self._source_words(sentence.text)
+            attention = hypothesis.attention[:, 1 : len(words) + 1]  # [T, words]: not to [START] and [END]
+            for place, word in zip(range(1, len(tokens)), attention.argmax(axis=1), strict=False):
+                if hypothesis.ids[place] == UNK:
+                    tokens[place] = words[word]
+        return tokens
 
     def translations(
         self, texts: Sequence[tuple[str, SegmentedText, Ranked]], length_penalty: float
@@ -122,10 +126,11 @@ class Postprocessor:
         They have the capitals, kept parts and terms of the sentences. Those for which word alignments are
         needed are fed to the decoder in one call.
         """
-        written = [
-            [self._checked(sentence, text) for text in dict.fromkeys((hypothesis.generated, hypothesis.raw))]
-            for sentence, hypothesis in pairs
-        ]
+        written: list[list[str]] = []
+        for sentence, hypothesis in pairs:
+            generated = dict.fromkeys((hypothesis.generated, hypothesis.raw))
+            in_its_case = [in_case(text, sentence.case) for text in generated]
+            written.append([checked(text, sentence.original, sentence.spans) for text in in_its_case])
         rows = [
             row
             for row, ((sentence, _), (text, *_)) in enumerate(zip(pairs, written, strict=True))
@@ -142,10 +147,6 @@ class Postprocessor:
                 text, others = sentence.original, []
             translations.append((text, (others or [text])[0]))
         return translations
-
-    @staticmethod
-    def _checked(sentence: Sentence, text: str) -> str:
-        return checked(in_case(text, sentence.case), sentence.original, sentence.spans)
 
     def _placed(self, sentence: Sentence, hypothesis: Hypothesis, text: str, attention: "np.ndarray") -> str:
         """A translation with the spans of its sentence that need a word alignment, [T, S]."""
@@ -188,14 +189,3 @@ class Postprocessor:
                 for pair, (translation, _) in zip(pairs, translations, strict=True)
             ],
         )
-
-
-def _copy_unknown(words: Sequence[str], hypothesis: Hypothesis, tokens: Sequence[str]) -> list[str]:
-    """UNK replacement: the tokens with each [UNK] replaced by the source word that it attends to most."""
-    if hypothesis.attention is None or not words:
-        return list(tokens)
-    nearest = hypothesis.attention[:, 1 : len(words) + 1].argmax(axis=1)  # without [START] and [END]: [T]
-    return [
-        words[nearest[place - 1]] if token == UNK and 0 < place <= len(nearest) else piece
-        for place, (token, piece) in enumerate(zip(hypothesis.ids, tokens, strict=True))
-    ]
