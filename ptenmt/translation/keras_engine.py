@@ -1,6 +1,7 @@
 """The reference engine: the Keras model itself, decoding with a KV cache (keys and values)."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -45,15 +46,32 @@ class KerasEngine:
 
     def submit(self, request: SearchRequest) -> PendingHypotheses:
         """Return a function that translates a batch."""
-        self._check(request)
+        if any(request.target_prefixes) or request.next_token_alternatives:
+            raise ConfigError("the Keras engine does not support target prefixes", _HINT)
+        for name in ("repetition_penalty", "no_repeat_ngram"):
+            value = getattr(request.options, name)
+            if value != getattr(DecodingConfig(), name):
+                raise ConfigError(f"the Keras engine does not support decoding.{name} ({value})", _HINT)
+        return partial(self._translate, request)
 
-        def translate() -> list[list[Hypothesis]]:
-            num = len(request.sources)
-            padded = RaggedIds(request.sources).padded()  # [B, S]
-            hypotheses = self._decode(padded, [request.max_length] * num, request.options)
-            return with_attention(self, request.sources, hypotheses) if request.with_attention else hypotheses
-
-        return translate
+    def _translate(self, request: SearchRequest) -> list[list[Hypothesis]]:
+        options, max_lengths = request.options, [request.max_length] * len(request.sources)
+        state = self._start(tf.constant(RaggedIds(request.sources).padded(), tf.int64))
+        hypotheses: list[list[Hypothesis]]
+        if options.beam_size == 1:
+            best = greedy_search(self._next_tokens, state, max_lengths, options.length_penalty)
+            hypotheses = [[hypothesis] for hypothesis in best]
+        else:
+            hypotheses = beam_search(
+                self._next_tokens,
+                self._select,
+                state,
+                max_lengths,
+                beam_size=options.beam_size,
+                num_hypotheses=options.num_hypotheses,
+                length_penalty=options.length_penalty,
+            )
+        return with_attention(self, request.sources, hypotheses) if request.with_attention else hypotheses
 
     def attention(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
@@ -76,32 +94,6 @@ class KerasEngine:
     def seeded(self, seed: int) -> Self:  # noqa: ARG002 — it has none
         """Not supported: this engine does not sample."""
         raise ConfigError("the Keras engine does not sample (decoding.top_k)", _HINT)
-
-    def _check(self, request: SearchRequest) -> None:
-        if any(request.target_prefixes) or request.next_token_alternatives:
-            raise ConfigError("the Keras engine does not support target prefixes", _HINT)
-        for name in ("repetition_penalty", "no_repeat_ngram"):
-            value = getattr(request.options, name)
-            if value != getattr(DecodingConfig(), name):
-                raise ConfigError(f"the Keras engine does not support decoding.{name} ({value})", _HINT)
-
-    def _decode(
-        self, padded: np.ndarray, max_lengths: list[int], options: DecodingConfig
-    ) -> list[list[Hypothesis]]:
-        state = self._start(tf.constant(padded, tf.int64))
-        penalty = options.length_penalty
-        if options.beam_size == 1:
-            best = greedy_search(self._next_tokens, state, max_lengths, penalty)
-            return [[hypothesis] for hypothesis in best]
-        return beam_search(
-            self._next_tokens,
-            self._select,
-            state,
-            max_lengths,
-            beam_size=options.beam_size,
-            num_hypotheses=options.num_hypotheses,
-            length_penalty=penalty,
-        )
 
     def _next_tokens(
         self, tokens: np.ndarray, state: DecoderState, count: int
