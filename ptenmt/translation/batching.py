@@ -130,7 +130,13 @@ class BatchQueue:
             Finished batches, of this buffer and of those before, for ``accept``; an empty one at last.
         """
         waiting = [
-            SearchedSentence(buffer, (row, number), sentence, self._options, self._longest(sentence))
+            SearchedSentence(
+                buffer,
+                (row, number),
+                sentence,
+                self._options,
+                max_length(self._options, self._model, len(sentence.ids), len(sentence.target_prefix)),
+            )
             for row, text in enumerate(buffer.segmented)
             for number, sentence in enumerate(text.sentences)
             if not sentence.is_blank
@@ -160,10 +166,6 @@ class BatchQueue:
                 self._again[searched.buffer].append(searched)
         return done
 
-    def _longest(self, sentence: Sentence) -> int:
-        num_tokens, num_prefix = len(sentence.ids), len(sentence.target_prefix)
-        return max_length(self._options, self._model, num_tokens, num_prefix)
-
     def _submit(
         self, buffer: Buffer, sentences: Iterable[SearchedSentence], engine: Engine
     ) -> Iterator[None]:
@@ -181,8 +183,16 @@ class BatchQueue:
                 num_tokens = len(similar[0].sentence.ids)
                 size = max(1, min(engine.batch_sentences, engine.batch_tokens // num_tokens))
                 batch, similar = similar[:size], similar[size:]
-                pending = engine.submit(self._request(batch, options, longest))
-                self._pending.append((buffer, batch, pending))
+                prefixes = [searched.sentence.target_prefix for searched in batch]
+                request = SearchRequest(
+                    [searched.sentence.ids for searched in batch],
+                    longest,
+                    options,
+                    target_prefixes=prefixes if any(prefixes) else (),
+                    with_attention=self._with_attention,
+                    with_scores=self._with_scores,
+                )
+                self._pending.append((buffer, batch, engine.submit(request)))
                 yield
 
     def _finished(self, engine: Engine, most_pending: int) -> Iterator[list[SearchedSentence]]:
@@ -196,16 +206,3 @@ class BatchQueue:
             if nothing_pending or len(self._again[buffer]) >= engine.batch_sentences:
                 for _ in self._submit(buffer, self._again.pop(buffer, ()), engine):
                     pass
-
-    def _request(
-        self, batch: Sequence[SearchedSentence], options: DecodingConfig, longest: int
-    ) -> SearchRequest:
-        prefixes = [searched.sentence.target_prefix for searched in batch]
-        return SearchRequest(
-            [searched.sentence.ids for searched in batch],
-            longest,
-            options,
-            target_prefixes=prefixes if any(prefixes) else (),
-            with_attention=self._with_attention,
-            with_scores=self._with_scores,
-        )
