@@ -77,8 +77,7 @@ class Safeguards:
         A term cuts no kept part, but may contain some.
         """
         parts = self._kept_parts(text) if is_guarded else []
-        kept = [Span(*place, "", text[slice(*place)]) for place in parts]
-        spans = [
+        terms = [
             Span(begin, end, text[begin:end], target, is_term=True)
             for (begin, end), target in (glossary.find(text) if glossary else ())
             if not any(
@@ -86,16 +85,16 @@ class Safeguards:
             )
         ]
         kept = [
-            span
-            for span in kept
-            if not any(term.begin < span.end and span.begin < term.end for term in spans)
+            (begin, end, text[begin:end])
+            for begin, end in parts
+            if not any(term.begin < end and begin < term.end for term in terms)
         ]
         symbols = PLACEHOLDERS if self._has_placeholders else ()
         # Placeholders in the text itself come first: as they are they would stand for other parts.
-        in_order = sorted(dict.fromkeys(span.target for span in kept), key=set(symbols).isdisjoint)
+        in_order = sorted(dict.fromkeys(part for *_, part in kept), key=set(symbols).isdisjoint)
         signs = dict(zip(in_order, symbols, strict=False))
-        spans += [replace(span, source=signs.get(span.target, self._as_typed(span.target))) for span in kept]
-        return tuple(sorted(spans, key=lambda span: span.begin))
+        spans = [Span(begin, end, signs.get(part, self._as_typed(part)), part) for begin, end, part in kept]
+        return tuple(sorted([*terms, *spans], key=lambda span: span.begin))
 
     def _as_typed(self, part: str) -> str:
         """What the model reads for a kept part that has no placeholder: a code that it spells, or nothing."""
@@ -105,7 +104,8 @@ class Safeguards:
     def _kept_parts(self, text: str) -> list[tuple[int, int]]:
         """Where the kept parts of a text begin and end; words and signs that the tokenizer lacks are some."""
         places = [part.span() for part in find_kept_parts(text)]
-        strange = {char for char in set(text) - self._source.characters if _is_written(char)}
+        unknown = set(text) - self._source.characters
+        strange = {char for char in unknown if char.isalnum() or unicodedata.category(char)[0] in "SP"}
         if strange and not isinstance(self._source, WordTokenizer):
             words = [word for word in _WORD_OR_SIGN.finditer(text) if not strange.isdisjoint(word[0])]
             prepared = [self._preparation.prepare_input(word[0], self._languages[0]) for word in words]
@@ -232,11 +232,6 @@ def _without(text: str, spans: Sequence[Span]) -> str:
     for span in reversed(spans):
         text = f"{text[: span.begin]} {text[span.end :]}"
     return text
-
-
-def _is_written(char: str) -> bool:
-    """Whether a character is a letter, a digit, a sign or a mark, and not invisible."""
-    return char.isalnum() or unicodedata.category(char)[0] in "SP"
 
 
 def _repeats(tokens: Sequence[str]) -> float:
