@@ -51,15 +51,9 @@ def move_markup(
         for translation, fragments in zip(translations, texts, strict=True)
     ]
     to_align = [sentence.to_align for sentence in chain(*chain(*marked)) if sentence.to_align]
-    alignments = iter(_alignments(translator, to_align))
-    return [[moved(sentences, alignments) for sentences in of_text] for of_text in marked]
-
-
-def _alignments(translator: Translator, sentences: Sequence[TranslatedSentence]) -> list[Alignment]:
-    """The attention with which the decoder is fed what the model wrote."""
-    sources = [translated.sentence.ids for translated in sentences]
-    matrices = translator.engine.attention(sources, [translated.hypothesis.ids for translated in sentences])
-    return [
+    sources = [translated.sentence.ids for translated in to_align]
+    matrices = translator.engine.attention(sources, [translated.hypothesis.ids for translated in to_align])
+    alignments = (
         Alignment(
             source=source_text(sentence.original, sentence.spans, lower=sentence.case is not None)[0],
             translation=hypothesis.generated,
@@ -67,8 +61,9 @@ def _alignments(translator: Translator, sentences: Sequence[TranslatedSentence])
             target_tokens=translator.tokenizers.target.pieces(hypothesis.ids[1:]),
             weights=weights,
         )
-        for (sentence, hypothesis, _), weights in zip(sentences, matrices, strict=True)
-    ]
+        for (sentence, hypothesis, _), weights in zip(to_align, matrices, strict=True)
+    )
+    return [[moved(sentences, alignments) for sentences in of_text] for of_text in marked]
 
 
 def text_of(fragments: Sequence[Fragment]) -> str:
