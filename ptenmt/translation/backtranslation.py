@@ -115,8 +115,6 @@ class BackTranslation:
         source = translation.text
         if spacing(self.translator.config.data) == "given":
             source, line = translation.raw, self.translator.encoder.prepare_source(line)
-        return tsv_line(source.strip(), line.strip(), f"{self._score(translation):.4f}")
-
-    def _score(self, translation: Translation) -> float:
         penalty = self.translator.config.decoding.length_penalty
-        return mean_log_probability(translation.ids, translation.score, penalty)
+        score = mean_log_probability(translation.ids, translation.score, penalty)
+        return tsv_line(source.strip(), line.strip(), f"{score:.4f}")
