@@ -146,10 +146,12 @@ class TextEncoder:
             for sentences, _ in texts
         ]
 
+        longest = _MAX_CHARACTERS_PER_TOKEN * self._max_tokens
+
         def tokenized(sentences: Sequence[Sentence]) -> list[Sentence | None]:
             read = [
                 self._with_spans(sentence, glossary, options.safeguards, is_prepared=is_prepared)
-                if self._is_short(sentence.original)
+                if len(without_kept_parts(sentence.original)) <= longest
                 else None
                 for sentence in sentences
             ]
@@ -205,10 +207,6 @@ class TextEncoder:
             else:
                 fitting.append(replace(sentence, spans=(), case=None, text=""))
         return fitting
-
-    def _is_short(self, text: str) -> bool:
-        """Whether a sentence has no more characters than the model may read."""
-        return len(without_kept_parts(text)) <= _MAX_CHARACTERS_PER_TOKEN * self._max_tokens
 
     def _sentences(self, text: str, options: DecodingConfig) -> SplitText:
         lines = _lines(text)
@@ -273,8 +271,6 @@ def _with_edges(parts: Sequence[str]) -> SplitText:
 def _split_edges(text: str) -> tuple[str, str, str]:
     """White space, text, white space."""
     core = text.strip()
-    if len(core) == len(text):
-        return "", text, ""
     begin = len(text) - len(text.lstrip())
     return text[:begin], core, text[begin + len(core) :]
 
