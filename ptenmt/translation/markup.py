@@ -316,17 +316,12 @@ class _Gaps:
     def fragments(self, row: int, space: str) -> list[Fragment]:
         """The empty elements in the gap before a word, some before its white space and some after it."""
         left, right = self._elements_of_words[row : row + 2]
-        before, after = list[tuple[int, Elements]](), list[tuple[int, Elements]]()
+        sides = [(0, 0, Elements())]  # the white space
         for follows, elements in self._elements[row]:
             near, far = num_shared(elements, left), num_shared(elements, right)
-            if (near, follows) > (far, False):
-                before.append((-near, elements))
-            else:
-                after.append((far, elements))
-        empty_before, empty_after = (
-            [("", elements) for _, elements in sorted(side)] for side in (before, after)
-        )
-        return [*empty_before, (space, ()), *empty_after]
+            is_before = (near, follows) > (far, False)
+            sides.append((-1, -near, elements) if is_before else (1, far, elements))
+        return [("" if side else space, elements) for side, _, elements in sorted(sides)]
 
     def _gap(self, position: int, parent: Elements, follows: bool, wanted: int | None) -> int:
         """The gap inside the parent that is wanted, else the one that most words vote for."""
