@@ -113,12 +113,33 @@ class Postprocessor:
     def translations(
         self, texts: Sequence[tuple[str, SegmentedText, Ranked]], length_penalty: float
     ) -> list[Translation]:
-        """The translations of texts, given their sentences, each with a hypothesis of it."""
+        """The translations of texts, given their sentences, each with a hypothesis of it.
+
+        Blank sentences do not count in the score.
+        """
         placed = iter(self._place(list(chain(*(pairs for _, _, pairs in texts)))))
-        return [
-            self._joined(source, text, pairs, [next(placed) for _ in pairs], length_penalty)
-            for source, text, pairs in texts
-        ]
+        joined: list[Translation] = []
+        for source, text, pairs in texts:
+            sentences = [next(placed) for _ in pairs]
+            counted = [pair for pair in pairs if not pair[0].is_blank] or pairs[:1]
+            hypotheses = [hypothesis for _, hypothesis in counted]
+            lengths = [max(len(hypothesis.ids) - 1, 1) for hypothesis in hypotheses]
+            scores = [hypothesis.score for hypothesis in hypotheses]
+            total = sum(score * length**length_penalty for score, length in zip(scores, lengths, strict=True))
+            translation = Translation(
+                source=source,
+                text=text.join([own for own, _ in sentences]),
+                raw=" ".join(raw for _, raw in sentences if raw),
+                tokens=[token for pair in counted for token in self.tokens(*pair)],
+                ids=[token for hypothesis in hypotheses for token in hypothesis.ids],
+                is_complete=all(hypothesis.is_complete for hypothesis in hypotheses),
+                score=scores[0] if len(counted) == 1 else total / sum(lengths) ** length_penalty,
+                sentences=[
+                    TranslatedSentence(*pair, own) for pair, (own, _) in zip(pairs, sentences, strict=True)
+                ],
+            )
+            joined.append(translation)
+        return joined
 
     def _place(self, pairs: Ranked) -> list[tuple[str, str]]:
         """The translations that hypotheses become, each also with the spacing of the training corpus.
@@ -161,31 +182,3 @@ class Postprocessor:
             (words, self._tokenizers.target.pieces(hypothesis.ids[1:])),
         )
         return placed(text, sentence.original, (source_words, weights), spans)
-
-    def _joined(
-        self,
-        source: str,
-        text: SegmentedText,
-        pairs: Ranked,
-        translations: Sequence[tuple[str, str]],
-        length_penalty: float,
-    ) -> Translation:
-        """Join the translations of a text's sentences; blank ones do not count in the score."""
-        counted = [pair for pair in pairs if not pair[0].is_blank] or pairs[:1]
-        hypotheses = [hypothesis for _, hypothesis in counted]
-        lengths = [max(len(hypothesis.ids) - 1, 1) for hypothesis in hypotheses]
-        scores = [hypothesis.score for hypothesis in hypotheses]
-        total = sum(score * length**length_penalty for score, length in zip(scores, lengths, strict=True))
-        return Translation(
-            source=source,
-            text=text.join([translation for translation, _ in translations]),
-            raw=" ".join(raw for _, raw in translations if raw),
-            tokens=[token for pair in counted for token in self.tokens(*pair)],
-            ids=[token for hypothesis in hypotheses for token in hypothesis.ids],
-            is_complete=all(hypothesis.is_complete for hypothesis in hypotheses),
-            score=scores[0] if len(counted) == 1 else total / sum(lengths) ** length_penalty,
-            sentences=[
-                TranslatedSentence(*pair, translation)
-                for pair, (translation, _) in zip(pairs, translations, strict=True)
-            ],
-        )
