@@ -7,7 +7,6 @@ translation's score, ready for ``data.train``; lines that would teach nothing ar
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
-from itertools import islice
 from typing import Any
 
 from ptenmt._version import __version__
@@ -67,7 +66,7 @@ class BackTranslation:
         read: deque[tuple[str, str]] = deque()  # lines that are being translated, with reasons to leave out
 
         def usable() -> Iterator[str]:
-            for line, reason in self._read(iter(texts)):
+            for line, reason in self._read(texts):
                 read.append((line, reason))
                 yield "" if reason else line
 
@@ -82,25 +81,22 @@ class BackTranslation:
             unknown = [word for translation in translations for word in translation.unknown]
             yield OutputChunk([line for line, *_ in rows], "".join(pairs), counts, unknown=unknown)
 
-    def _read(self, texts: Iterator[str]) -> Iterator[tuple[str, str]]:
+    def _read(self, texts: Iterable[str]) -> Iterator[tuple[str, str]]:
         """Lines, each with the reason why it is left out, or an empty one."""
         languages, check = self.translator.config.data.languages, None
         try:
             check = language_check(languages)
         except DataError as error:
             self.on_warning(f"{error.message}: the language of the lines is not checked")
-        while lines := list(islice(texts, BUFFER_SIZE)):
-            foreign = [check and check.foreign(line, languages[0]) for line in lines]
-            for line, other in zip(lines, foreign, strict=True):
-                yield line, self._reason_of_line(line, other is None)
-
-    def _reason_of_line(self, line: str, is_accepted: bool) -> str:
-        num_words = len(line.split())
-        if not num_words:
-            return EMPTY
-        if num_words > MAX_WORDS:
-            return "too long"
-        return "" if is_accepted else FOREIGN
+        for line in texts:
+            num_words, reason = len(line.split()), ""
+            if not num_words:
+                reason = EMPTY
+            elif num_words > MAX_WORDS:
+                reason = "too long"
+            elif check is not None and check.foreign(line, languages[0]) is not None:
+                reason = FOREIGN
+            yield line, reason
 
     def _reason(self, translation: Translation) -> str:
         """Why a translation is of no use; empty if it is."""
