@@ -92,9 +92,7 @@ def convert(
     spec.config.add_source_eos = adds_marks and config.source_marks != "none"
     spec.validate()
     spec.optimize(quantization)
-    with temporary_folder() as folder:  # it saves into files only
-        spec.save(str(folder))
-        files = {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
+    files = _saved(spec)
     if output_ids is not None:
         files[VOCABULARY_MAP] = _vocabulary_map(tokenizers.target.pieces(sorted(output_ids)))
     return CTranslate2Model(
@@ -104,6 +102,13 @@ def convert(
         source_marks=config.source_marks,
         files=files,
     )
+
+
+def _saved(spec: Any) -> dict[str, bytes]:
+    """The files of a specification, by name."""
+    with temporary_folder() as folder:  # it saves into files only
+        spec.save(str(folder))
+        return {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
 
 
 def _vocabulary_map(tokens: Sequence[str]) -> bytes:
