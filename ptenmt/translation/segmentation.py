@@ -25,8 +25,8 @@ from ptenmt.translation.sentence import SegmentedText, Sentence
 
 _ELLIPSIS = re.compile(r"…[\"'”’»)]*\s+(?=[\"'“‘«(]*[A-ZÀ-Þ])")
 """Ends a sentence before a capital; sentencex knows three full stops only."""
-_FENCE = re.compile(r" {0,3}```[^`]*$")
-"""The first or last line of a code fence."""
+_FENCE = re.compile(r" {0,3}```[^`\n]*$", re.MULTILINE)
+"""The first or last line of a code fence, or all of its lines."""
 _INITIAL = re.compile(r"\W*[^\W\d_]\.\s+")
 _NUMERAL = re.compile(r"(?<=\.)\s+(?=\d|(?:[IVXLC]{2,}|[VX])\b)")
 _CLAUSE_END = re.compile(r"[,;:.!?…)–—](?=\s)")

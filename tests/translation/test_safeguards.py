@@ -196,7 +196,7 @@ def test_acronyms_and_names_keep_their_capitals(make, typed: str) -> None:
 
 
 def test_code_fences_stay_as_they_are(make) -> None:
-    text = "O gato.\n```python\nprint('o gato')\n\n  x = 1\n```\nO rei.\n```\n"
+    text = "O gato.\n```python\nprint('o gato')\n\n\tx = 1\t# <br>\n```\nO rei.\n```\n"
     lowered = text.replace("O gato.", "o gato.").replace("O rei.", "o rei.")
     assert translate(make(WITH, lambda sentence: [sentence.replace("O ", "o ")]), text).text == lowered
     assert (
