@@ -71,16 +71,17 @@ def dry_run(
     inputs = TrainingInputs(config, directory, fresh, init_from, on_event, on_download)
     model, plan, facts = inputs.build(strategy)
     steps_per_epoch = epoch_steps(plan, config.batch.accumulate)
+    num_steps = 1 + MAX_STEPS
     short = replace(
         config,
-        training=replace(config.training, epochs=1, max_steps=1 + MAX_STEPS),
-        validation=replace(config.validation, every_steps=None),
-        checkpoint=CheckpointConfig(),
+        training=replace(config.training, epochs=num_steps, max_steps=num_steps),  # an epoch may be a step
+        validation=replace(config.validation, every_epochs=None, every_steps=None, patience=None),
+        checkpoint=CheckpointConfig(every_epochs=num_steps),
     )
     with tempfile.TemporaryDirectory() as folder:
         run_there, validator = Run(Path(folder)), inputs.task.validator(model)
         trainer = Trainer(short, run_there, model, plan, validator, Workers(strategy))
-        seconds_per_step = _time_steps(trainer, steps_per_epoch.total(short.training), on_event)
+        seconds_per_step = _time_steps(trainer, steps_per_epoch, on_event)
     largest = next(plan.batches(0))  # which every epoch begins with
     latest = list_weights(directory.weights_folder, "latest")  # saved together with the newest checkpoint
     done = latest[0].step if inputs.is_resumed and latest else 0
@@ -98,16 +99,16 @@ def dry_run(
     )
 
 
-def _time_steps(trainer: Trainer, last: int, on_event: Callable[[Event], None]) -> float:
-    """Train until step ``last`` or for some seconds; returns the mean seconds of all steps but the first."""
+def _time_steps(trainer: Trainer, steps_per_epoch: EpochSteps, on_event: Callable[[Event], None]) -> float:
+    """Train all steps or for some seconds; returns the mean seconds of all steps but the first."""
     first: tuple[int, float] | None = None
     for event in trainer.fit():
         if isinstance(event, StepDone | Warned):
             on_event(event)
         if isinstance(event, StepDone):
-            step, now = event.step_in_epoch, time.perf_counter()
+            step, now = steps_per_epoch.before(event.epoch - 1) + event.step_in_epoch, time.perf_counter()
             first = first or (step, now)  # the first step includes the compilation
             timed, seconds = step - first[0], now - first[1]
-            if step == last or (timed >= _MIN_STEPS and seconds > _ENOUGH_SECONDS):
+            if step == 1 + MAX_STEPS or (timed >= _MIN_STEPS and seconds > _ENOUGH_SECONDS):
                 break  # before anything is validated or saved
     return seconds / max(timed, 1)

@@ -86,6 +86,6 @@ def test_downloads_expire(monkeypatch: pytest.MonkeyPatch) -> None:
         tokens = [downloads.add("a", b"1"), downloads.add("b", b"x" * MAX_DOWNLOAD_BYTES), ""]
         assert list(map(downloads.find, tokens)) == [None, ("b", b"x" * MAX_DOWNLOAD_BYTES), None]
         await asyncio.sleep(0.2)
-        assert not downloads._kept, "also if nobody asks for one"
+        assert not downloads._kept, "documents expire without another request"
 
     asyncio.run(keep())

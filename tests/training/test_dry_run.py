@@ -46,3 +46,12 @@ def test_a_run_that_is_there_is_left_alone(copied: TrainedRun, monkeypatch: pyte
     assert [file.name for file in copied.path.parent.iterdir() if file.name.startswith(".")] == []
     assert (found.steps_per_epoch.fact, found.largest_batch) == (29, (16, 7))
     assert (found.steps_left, found.seconds) == (0, 0)
+
+
+@pytest.mark.usefixtures("_uncompiled")
+def test_epochs_of_one_step_are_timed(copied: TrainedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("ptenmt.training.dry_run.MAX_STEPS", 2)
+    whole = replace(copied.config, batch=BatchConfig(sentences=450))
+    found = dry_run(whole, tmp_path / "new")
+    assert (found.steps_per_epoch.fact, found.steps_left) == (1, 24)
+    assert found.seconds_per_step > 0

@@ -153,4 +153,5 @@ def test_a_run_does_not_start_from_itself(copied: TrainedRun, other_data: Config
 
 
 def test_the_preset_for_fine_tuning_fits_the_starter(tmp_path: Path):
-    load_warm_start("starter", load_config("tune"), Run(tmp_path / "mine"), pytest.fail)
+    origin = load_warm_start("starter", load_config("tune"), Run(tmp_path / "mine"), pytest.fail)
+    assert origin.run.is_bundled
