@@ -178,8 +178,7 @@ def test_writing_keeps_lists_of_files_and_accents(write) -> None:
     write("")
     named = {"path": "ção.tsv", "name": "c", "tag": "<bt>"}
     files = ["a.tsv", named, {"source": "x.pt", "target": "x.en"}]
-    stages = [{"mix": {"c": 0.75, "a": 0.25}, "epochs": 2}, {"mix": {"x": 1}}]
-    data = {"source": "files", "train": files, "stages": stages}
+    data = {"source": "files", "train": files}
     config = build_config({"data": data, "tokenizer": {"kind": "sentencepiece"}})
     text = dump_config(config)
 
@@ -249,11 +248,6 @@ def message(values: object) -> str:
     return f"{caught.value.message} ({caught.value.hint})"
 
 
-def stages(*given: dict, weight: float = 1) -> dict:
-    """A config with two files and these stages."""
-    return {"data": {"train": ["/ted.tsv", {"path": "/web.tsv", "weight": weight}], "stages": [*given]}}
-
-
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
@@ -300,7 +294,6 @@ def test_a_value_of_another_type_is_an_error(values: object, expected: str) -> N
         ({"seed": 2**31}, "seed=2147483648 must be at least 0 and below 2147483648"),
         ({"model": {"d_model": 128, "num_heads": 3}}, "d_model=128 is not divisible by model.num_heads=3"),
         ({"model": {"d_model": 127, "num_heads": 1}}, "model.d_model=127 must be even"),
-        ({"training": {"bidirectional": 0.3}}, "bidirectional=0.3 needs task=translation and tokenizer."),
         ({"tokenizer": {"shared": True}}, "shared=True does not go with tokenizer.kind=wordpiece"),
         ({"data": {"source": "files"}}, "data.source=files needs data.path or data.train"),
         ({"data": {"path": "/a", "train": "/b"}}, "data.path=/a and data.train cannot be used together"),
@@ -310,13 +303,6 @@ def test_a_value_of_another_type_is_an_error(values: object, expected: str) -> N
         ({"data": {"train": ["/x/a.tsv", "/y/a.tsv.gz"]}}, "two files of data.train are named a: give one a"),
         ({"data": {"train": [{"path": "/a", "tag": "two words"}]}}, "tag='two words' must be ASCII"),
         ({"data": {"train": [{"path": "/a", "tag": "<bt>"}]}}, "does not go with tokenizer.kind=wordpiece"),
-        (stages({}), "data.stages[0].mix names no file; files of data.train: ted, web"),
-        (stages({"mix": {"tde": 1}}), "mix names tde, which is no file of data.train — did you mean ted?"),
-        (stages({"mix": {"ted": 0}}), "data.stages[0].mix: the share of ted is 0.0; it must be above 0"),
-        (stages({"mix": {"ted": "much"}}), "stages[0].mix.ted=much must be a finite"),
-        (stages({"mix": {"ted": 1}}, {"mix": {"ted": 1}}), "epochs=None: every stage but the last"),
-        (stages({"mix": {"ted": 1}, "epochs": 2}), "data.stages[0].epochs=2: every stage but the last"),
-        (stages({"mix": {"ted": 1}}, weight=2), "data.stages and the weight of web cannot be used together"),
     ],
 )
 def test_a_value_out_of_range_is_an_error_with_the_value(values: dict, expected: str) -> None:
@@ -350,7 +336,6 @@ def test_the_longest_sentence_must_fit_into_a_batch_by_tokens() -> None:
         ("tokenizer.kind=sentencepiece", "task=next-word needs tokenizer.kind=words, not sentencepiece"),
         ("validation.metric=bleu", "task=next-word needs validation.metric=loss, not bleu"),
         ("model.tied_embeddings=target", "does not go with task=next-word: use all"),
-        ("training.bidirectional=0.3", "training.bidirectional=0.3 needs task=translation"),
         ("data.train=[a.tsv]", "data.train names pairs, which task=next-word does not read: use data.path"),
         ("model.max_positions=19", "data.window=20 must be at most model.max_positions=19"),
     ],

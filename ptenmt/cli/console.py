@@ -2,7 +2,6 @@
 
 import errno
 import logging
-import math
 import os
 import shlex
 import sys
@@ -14,7 +13,6 @@ from typing import IO, TYPE_CHECKING, Any
 from ptenmt import processes
 from ptenmt.atomic_files import json_text
 from ptenmt.config.loading import show_value
-from ptenmt.config.schedule import EpochSteps
 from ptenmt.errors import DownloadProgress, OutputError, PtenmtError
 from ptenmt.runs import NOTICE
 from ptenmt.runs.history import NOTHING, perplexity
@@ -204,19 +202,6 @@ def duration(seconds: float) -> str:
     if seconds < 295:
         return f"{seconds / 60:.1f} min"
     return f"{minutes // 60} h {minutes % 60:02} min" if minutes >= 60 else f"{minutes} min"
-
-
-def num_epochs(total_steps: int, steps_per_epoch: EpochSteps) -> int:
-    """Number of epochs, including a partial last one."""
-    return math.ceil(steps_per_epoch.position(total_steps))
-
-
-def steps_of_epochs(steps_per_epoch: EpochSteps, noun: str = "") -> str:
-    """``810 per epoch``, or by stage: ``40 per epoch, 29 from epoch 3 on``."""
-    (_, first), *later = steps_per_epoch.stages
-    changes = (f"{steps:,} from epoch {epoch + 1} on" for epoch, steps in later)
-    number = counted(first, noun) if noun else f"{first:,}"
-    return ", ".join([f"{number} per epoch", *changes])
 
 
 def mixture(pairs: Mapping[str, int]) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from ptenmt.cli import options
-from ptenmt.cli.console import Screen, amount, counted, duration, load_tensorflow, steps_of_epochs
+from ptenmt.cli.console import Screen, amount, counted, duration, load_tensorflow
 from ptenmt.cli.runs import print_comparison, run_document
 from ptenmt.cli.tables import metric_name, metric_value, print_facts
 from ptenmt.cli.training_view import TrainingView
@@ -109,7 +109,7 @@ def _dry_run_facts(trial: "DryRun") -> dict[str, str]:
         "parameters": f"{trial.parameters:,}",
         "largest batch": f"{counted(sentences, trial.unit.removesuffix('s'))} of {length:,} tokens",
         "peak memory": memory,
-        "steps": f"{steps_of_epochs(trial.steps_per_epoch)}, {trial.steps_left:,} left",
+        "steps": f"{trial.steps_per_epoch:,} per epoch, {trial.steps_left:,} left",
         "time left": f"about {duration(trial.seconds)}, without validations",
     }
 

@@ -11,9 +11,7 @@ from ptenmt.cli.console import (
     counted,
     duration,
     mixture,
-    num_epochs,
     shown_perplexity,
-    steps_of_epochs,
 )
 from ptenmt.cli.tables import metric_name, metric_value
 from ptenmt.config import Config
@@ -60,8 +58,6 @@ class TrainingView:
                 self._corpus_ready(event)
             case events.TrainingStarted():
                 self._training_started(event)
-            case events.StageStarted():
-                self._screen.say(f"sources from epoch {event.epoch} on: {mixture(event.pairs)}")
             case events.Warned():
                 self._screen.warn(event.message)
             case events.StepDone() if self._started is not None:  # not in a dry run
@@ -98,11 +94,13 @@ class TrainingView:
 
     def _training_started(self, event: events.TrainingStarted) -> None:
         self._started = event
-        steps = steps_of_epochs(event.steps_per_epoch, "step")
-        self._screen.say(f"{event.parameters:,} parameters, {steps}")
+        steps = counted(event.steps_per_epoch, "step")
+        self._screen.say(f"{event.parameters:,} parameters, {steps} per epoch")
+        if event.pairs_by_file:
+            self._screen.say(f"an epoch reads {mixture(event.pairs_by_file)}")
         if event.resumed_from is not None:
             place = _place(event.epoch, event.step_in_epoch)
-            epochs = num_epochs(event.total_steps, event.steps_per_epoch)
+            epochs = math.ceil(event.total_steps / event.steps_per_epoch)
             self._screen.say(f"resuming after {place} of {epochs}, from {event.resumed_from}", "bold")
         if event.is_over:
             options = "training.epochs, training.max_steps or validation.patience"
@@ -111,7 +109,7 @@ class TrainingView:
         self._screen.say("figures of each validation: training|validation")
         if not self._screen.is_live:
             self._screen.say(_COMPILING)
-        done = event.steps_per_epoch.before(event.epoch) + event.step_in_epoch
+        done = event.epoch * event.steps_per_epoch + event.step_in_epoch
         self._show_bar(_COMPILING, done, event.total_steps)
         self._bar.start()
 
@@ -119,11 +117,11 @@ class TrainingView:
         self._bar.update(self._task, description=what, completed=done, total=total, figures=figures)
 
     def _step_done(self, event: events.StepDone, started: events.TrainingStarted) -> None:
-        epoch, step, num_steps = event.epoch, event.step_in_epoch, started.steps_per_epoch.of(event.epoch - 1)
+        epoch, step, num_steps = event.epoch, event.step_in_epoch, started.steps_per_epoch
         left = [] if event.seconds_left is None else [f"{duration(event.seconds_left)} left"]
         figures = [*left, f"loss {event.loss:.4f}", f"accuracy {event.accuracy:.4f}"]
         speed = f"{event.tokens_per_second:,.0f} tokens/s"
-        done = started.steps_per_epoch.before(epoch - 1) + step
+        done = (epoch - 1) * num_steps + step
         self._show_bar(f"epoch {epoch}", done, started.total_steps, "  ".join([*figures, speed]))
         reached = step * _PLAIN_REPORTS_PER_EPOCH // num_steps
         if not self._screen.is_live and reached != self._plain_reports and step < num_steps:
@@ -132,11 +130,11 @@ class TrainingView:
         self._plain_reports = reached % _PLAIN_REPORTS_PER_EPOCH
 
     def _validated(self, event: events.Validated, started: events.TrainingStarted) -> None:
-        scores, step, epochs = event.scores, event.global_step, started.steps_per_epoch
+        scores, step, per_epoch = event.scores, event.global_step, started.steps_per_epoch
         quality = f"perplexity {shown_perplexity(scores.loss)}"
         if scores.bleu is not None and scores.chrf is not None:
             quality = f"BLEU {scores.bleu:.1f}  chrF {scores.chrf:.1f}"
-        done = f"{round(epochs.position(step), 1):g}/{num_epochs(started.total_steps, epochs)}"
+        done = f"{round(step / per_epoch, 1):g}/{math.ceil(started.total_steps / per_epoch)}"
         parts = [
             f"epochs {done}  step {step:,}",
             quality,

@@ -12,7 +12,6 @@ from ptenmt.config.schema import (
     MachineConfig as MachineConfig,
     ModelConfig as ModelConfig,
     OptimizerConfig as OptimizerConfig,
-    StageConfig as StageConfig,
     TaskName as TaskName,
     TokenizerConfig as TokenizerConfig,
     TrainingConfig as TrainingConfig,

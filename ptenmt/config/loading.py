@@ -27,11 +27,13 @@ _REMOVED = {
     "data.archive_url": "put the archive where the error of ptenmt download says",
     "data.limit": "limit of each file, or training.max_steps",
     "data.short_windows": "model.prediction=causal learns from every prefix",
+    "data.stages": "weight of each file; --init-from for another mixture at the end",
     "tokenizer.sampling": "data.augment.typos, model.word_dropout",
     "tokenizer.sha256": "vocabularies are verified as they are read",
     "tokenizer.url": "tokenizer.path",
     "checkpoint.keep_best": "ptenmt average --last K",
     "decoding.coverage_penalty": "decoding.length_penalty",
+    "training.bidirectional": "--init-from a run of the reverse direction",
     "training.tensorboard": "ptenmt inspect history",
 }
 """Options of older versions, without effect, which configs and runs may still name; what replaces them."""
@@ -281,12 +283,6 @@ def _coerce(kind: Any, value: Any, name: str, folders: Sequence[Path]) -> Any:
         return tuple(
             _build(arguments[0], entry, f"{name}[{index}].", folders) for index, entry in enumerate(entries)
         )
-    if origin is dict:
-        if not isinstance(value, Mapping):
-            raise ConfigError(f"{name} must hold names and numbers, not {show_value(value)}")
-        return {
-            str(key): _coerce(arguments[1], item, f"{name}.{key}", folders) for key, item in value.items()
-        }
     return _scalar(kind, value, name)
 
 

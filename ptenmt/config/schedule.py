@@ -1,10 +1,15 @@
-"""The course of a training: the steps of its epochs, and the learning rate of each step."""
+"""The course of a training: its number of steps, and the learning rate of each."""
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 from ptenmt.config import TrainingConfig
+
+
+def num_steps(options: TrainingConfig, steps_per_epoch: int) -> int:
+    """Number of steps of a whole training: of all epochs, or as many as ``max_steps`` allows."""
+    steps = options.epochs * steps_per_epoch
+    return min(steps, options.max_steps or steps)
 
 
 def num_warmup_steps(options: TrainingConfig, total_steps: int) -> int:
@@ -43,47 +48,3 @@ def learning_rate(step: Any, options: TrainingConfig, d_model: int, total_steps:
         progress = arrays.clip((step - warmup) / max(total_steps - warmup, 1), 0.0, 1.0)
         return rising * (0.5 + 0.5 * arrays.cos(math.pi * progress))
     return rising / arrays.sqrt(arrays.maximum(step / warmup, 1.0))
-
-
-@dataclass(frozen=True)
-class EpochSteps:
-    """The number of steps of each epoch; constant within a stage of the training.
-
-    ``stages`` has the first epoch of each stage, from 0, and the steps of each of its epochs.
-    """
-
-    stages: tuple[tuple[int, int], ...]
-
-    @classmethod
-    def from_fact(cls, fact: Any) -> "EpochSteps":
-        """Read the entry ``steps_per_epoch`` of ``run.json``."""
-        if isinstance(fact, dict):
-            return cls(tuple((int(first) - 1, steps) for first, steps in fact.items()))
-        return cls(((0, fact),))
-
-    @property
-    def fact(self) -> int | dict[str, int]:
-        """The entry of ``run.json``: a number; with several stages the steps from each epoch on, from 1."""
-        if len(self.stages) == 1:
-            return self.stages[0][1]
-        return {str(first + 1): steps for first, steps in self.stages}
-
-    def of(self, epoch: int) -> int:
-        """Steps of one epoch, counted from 0."""
-        return next(steps for first, steps in reversed(self.stages) if first <= epoch)
-
-    def before(self, epoch: int) -> int:
-        """Steps of the first ``epoch`` epochs together."""
-        ends = [first for first, _ in self.stages[1:]] + [epoch]
-        stages = zip(self.stages, ends, strict=True)
-        return sum(max(0, min(end, epoch) - first) * steps for (first, steps), end in stages)
-
-    def total(self, options: TrainingConfig) -> int:
-        """Steps of a whole training."""
-        steps = self.before(options.epochs)
-        return min(steps, options.max_steps or steps)
-
-    def position(self, step: int) -> float:
-        """Return the number of epochs after a global step, as a fraction."""
-        first, steps = next(stage for stage in reversed(self.stages) if self.before(stage[0]) <= step)
-        return first + (step - self.before(first)) / steps

@@ -5,12 +5,11 @@ the rest of the code never sees an invalid one.
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ptenmt.errors import ConfigError, did_you_mean
+from ptenmt.errors import ConfigError
 
 TaskName = Literal["translation", "next-word"]
 Tokenization = Literal["none", "given", "moses"]
@@ -84,7 +83,7 @@ class CorpusFile:
     limit: int | None = None
     """Read only this many pairs, evenly spaced over the file."""
     name: str | None = None
-    """Its name in ``data.stages`` and reports; by default the corpus, or the bare name of the file."""
+    """Its name in reports; by default the corpus, or the bare name of the file."""
     weight: float = 1.0
     """How often an epoch reads it: 2: every pair twice; 0.5: half of the pairs, the other half in the next
     epoch; 0: never, but the tokenizer is trained on it."""
@@ -112,17 +111,6 @@ class CorpusFile:
         """``name``, or the corpus, or the file's name without folder and endings."""
         file = Path(self.path or self.source or "").name.removesuffix(".gz")
         return self.name or self.corpus or Path(file).stem
-
-
-@dataclass(frozen=True, kw_only=True)
-class StageConfig:
-    """A part of the training with its own mixture of the training files."""
-
-    mix: dict[str, float] = field(default_factory=dict)
-    """Share of each file in an epoch, by name. An epoch reads the first file's pairs once, and as many pairs
-    of the others as their shares define."""
-    epochs: int | None = None
-    """Number of epochs; the last stage has none and lasts to the end of the training."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,8 +204,6 @@ class DataConfig(Section, name="data"):
     """One file of pairs, from which validation and test pairs are split; or a next-word model's text."""
     train: tuple[CorpusFile, ...] = _resumable(())
     """The training files (instead of ``path``)."""
-    stages: tuple[StageConfig, ...] = ()
-    """Parts of the training with a mixture of their own, instead of the weights of the files."""
     validation: tuple[CorpusFile, ...] = _resumable(())
     """The validation files; by default pairs are split off the training pairs."""
     test: tuple[CorpusFile, ...] = _resumable(())
@@ -292,32 +278,6 @@ class DataConfig(Section, name="data"):
             not self.train or any(file.weight for file in self.train),
             "all files of data.train have weight=0, so that an epoch has no pair",
         )
-        if self.stages:
-            self._check_stages(names)
-
-    def _check_stages(self, names: Sequence[str]) -> None:
-        require(bool(names), "data.stages mixes the files of data.train, which has none")
-        weighted = [file.label for file in self.train if file.weight != 1]
-        require(
-            not weighted,
-            f"data.stages and the weight of {', '.join(weighted)} cannot be used together: "
-            "the shares of a stage define how often a file is read",
-        )
-        for number, stage in enumerate(self.stages):
-            where = f"data.stages[{number}]"
-            require(bool(stage.mix), f"{where}.mix names no file; files of data.train: {', '.join(names)}")
-            for name, share in stage.mix.items():
-                near = "" if name in names else did_you_mean(name, names, 0)
-                require(name in names, f"{where}.mix names {name}, which is no file of data.train{near}")
-                require(
-                    share > 0, f"{where}.mix: the share of {name} is {share}; it must be above 0, or left out"
-                )
-            is_last = number == len(self.stages) - 1
-            require(
-                stage.epochs is None if is_last else (stage.epochs or 0) >= 1,
-                f"{where}.epochs={stage.epochs}: every stage but the last needs 1 or more; the last "
-                "has none and lasts to the end of the training (training.epochs)",
-            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -471,10 +431,6 @@ class TrainingConfig(Section, name="training"):
     label_smoothing: float = _option(0.0, is_share=True)
     """Label smoothing: probability mass ε spread evenly over the vocabulary (0.1 in Vaswani et al. 2017,
     section 5.4). The reported loss is without it."""
-    bidirectional: float = _option(0.0, is_share=True)
-    """Share of the steps, at the beginning, in which half of the pairs are swapped: bidirectional training
-    (BiT, Ding et al. 2021; 0.33 is usual, 0.2 in small.yaml). Rounded to whole epochs, each with other
-    halves; a resumed run keeps their number. Needs ``tokenizer.shared``."""
     deterministic: bool = False
     """Use only TensorFlow operations whose results are bitwise reproducible; slower."""
     log_every_steps: int = _resumable(50, least=1)
@@ -534,7 +490,7 @@ class ValidationConfig(Section, name="validation"):
     """The score that selects the best checkpoint and drives early stopping; ties (such as a BLEU of 0 at
     first) go to the lower loss."""
     patience: int | None = _resumable(None, least=1)
-    """Early stopping: end after this many validations in a row without a better score, in the last stage."""
+    """Early stopping: end after this many validations in a row without a better score."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -685,12 +641,6 @@ class Config:
             self.model.tied_embeddings != "all" or self.tokenizer.shared or self.tokenizer.kind == "imported",
             "model.tied_embeddings=all does not go with tokenizer.shared=false: "
             "one embedding matrix needs one vocabulary",
-        )
-        share = self.training.bidirectional
-        require(
-            not share or (self.tokenizer.shared and not is_next_word),
-            f"training.bidirectional={share} needs task=translation and tokenizer.shared=true: "
-            "each language is both read and written; or set training.bidirectional=0",
         )
         if is_next_word:
             self._check_next_word()

@@ -1,7 +1,7 @@
 """Tokenized sentence pairs, cached on disk or drawn for each batch with noise, and their padded batches."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from importlib import metadata
 from pathlib import Path
@@ -158,18 +158,6 @@ def _dtype(tokenizer: Tokenizer) -> type[np.integer[Any]]:
     return np.uint16 if tokenizer.vocabulary_size <= 1 << 16 else np.int32
 
 
-@dataclass(frozen=True)
-class _Division:
-    """The division of the epochs of one stage into batches."""
-
-    counts: np.ndarray
-    """Number of pairs of each level, [levels]."""
-    cuts: np.ndarray
-    """The start of each batch in the sorted pairs of an epoch."""
-    widths: np.ndarray | None
-    """The length its pairs are padded to; None where each batch has its own."""
-
-
 class BatchPlan:
     """The division of an epoch of training pairs into batches.
 
@@ -178,7 +166,7 @@ class BatchPlan:
     of batches. Either way the order of an epoch is a function of (seed, epoch).
 
     Which pairs an epoch reads is the ``mixture``; by default every pair once. It draws a fixed number of
-    pairs of every length, so that all epochs of a stage have the same batches but for the pairs in them.
+    pairs of every length, so that all epochs have the same batches but for the pairs in them.
     """
 
     def __init__(
@@ -190,57 +178,60 @@ class BatchPlan:
         levels = np.zeros(len(pairs), np.int32) if batch.tokens is None else _rounded_up(pairs.longest())
         num_levels = int(levels.max(initial=0)) + 1
         ends = np.cumsum(self.mixture.sizes).tolist()
-        self._sources = []
-        for number, (end, size) in enumerate(zip(ends, self.mixture.sizes, strict=True)):
-            stages = [(first, counts[number]) for first, counts in self.mixture.stages]
-            rows = SourceRows(end - size, levels[end - size : end], num_levels, (seed, number), stages)
-            self._sources.append(rows)
-        self._divisions = [self._divided(stage, batch) for stage in range(len(self.mixture.stages))]
+        self._sources = [
+            SourceRows(end - size, levels[end - size : end], num_levels, (seed, number), count)
+            for number, (end, size, count) in enumerate(
+                zip(ends, self.mixture.sizes, self.mixture.counts, strict=True)
+            )
+        ]
+        self._counts = np.sum([source.counts for source in self._sources], axis=0)
+        """Number of pairs of each level, [levels]."""
+        self._widths: np.ndarray | None = None
+        """The length that the pairs of each batch are padded to; None where each batch has its own."""
+        if batch.tokens is None:
+            self._cuts = np.arange(0, int(self._counts.sum()), batch.sentences)
+            """The start of each batch in the sorted pairs of an epoch."""
+        else:
+            self._cuts, self._widths = _cuts_by_tokens(self._counts, batch.tokens)
 
-    def num_batches(self, epoch: int) -> int:
-        """Number of batches of an epoch, the same for all epochs of a stage."""
-        return len(self._divisions[self.mixture.stage(epoch)].cuts)
+    @property
+    def num_batches(self) -> int:
+        """Number of batches of an epoch."""
+        return len(self._cuts)
 
     def batches(self, epoch: int, first: int = 0) -> Iterator[Batch]:
         """Yield the batches of one epoch (from 0), from batch ``first`` on; skipping those before is free."""
-        stage = self.mixture.stage(epoch)
-        division = self._divisions[stage]
         random = np.random.default_rng([self._seed, epoch])
-        order = self._sorted(division, stage, epoch - self.mixture.first_epochs[stage])
+        order = self._sorted(epoch)
         start = 0
-        for count in division.counts.tolist():
+        for count in self._counts.tolist():
             random.shuffle(order[start : start + count])
             start += count
-        ends = np.append(division.cuts[1:], len(order))
-        for number in self._numbers(division, random, order)[first:].tolist():
-            rows = order[division.cuts[number] : ends[number]]
-            width = None if division.widths is None else int(division.widths[number])
+        ends = np.append(self._cuts[1:], len(order))
+        for number in self._numbers(random, order)[first:].tolist():
+            rows = order[self._cuts[number] : ends[number]]
+            width = None if self._widths is None else int(self._widths[number])
             yield self._pairs.batch(rows, width, (self._seed, epoch, number))
 
-    def _divided(self, stage: int, batch: BatchConfig) -> _Division:
-        counts = np.sum([source.counts[stage] for source in self._sources], axis=0)
-        if batch.tokens is None:
-            return _Division(counts, np.arange(0, int(counts.sum()), batch.sentences), None)
-        return _Division(counts, *_cuts_by_tokens(counts, batch.tokens))
-
-    def _sorted(self, division: _Division, stage: int, epoch: int) -> np.ndarray:
-        """Return the rows of an epoch by level, then by source, int32; ``epoch`` counts within the stage."""
+    def _sorted(self, epoch: int) -> np.ndarray:
+        """Return the rows of an epoch by level, then by source, int32."""
         return np.concatenate(
             [
                 rows
-                for level in np.flatnonzero(division.counts).tolist()
+                for level in np.flatnonzero(self._counts).tolist()
                 for source in self._sources
-                for rows in source.drawn(level, stage, epoch)
+                for rows in source.drawn(level, epoch)
             ]
         )
 
-    def _numbers(self, division: _Division, random: np.random.Generator, order: np.ndarray) -> np.ndarray:
-        sizes = np.diff(division.cuts, append=len(order))
-        if division.widths is None:
-            widths = np.maximum.reduceat(self._pairs.longest()[order], division.cuts)
+    def _numbers(self, random: np.random.Generator, order: np.ndarray) -> np.ndarray:
+        """Return the numbers of the batches in the order of an epoch, whose pairs are ``order``."""
+        sizes = np.diff(self._cuts, append=len(order))
+        if self._widths is None:
+            widths = np.maximum.reduceat(self._pairs.longest()[order], self._cuts)
             numbers = np.arange(len(sizes))
         else:
-            widths = division.widths
+            widths = self._widths
             numbers = random.permutation(len(sizes))
         # The batch that needs the most memory comes first: if it does not fit, the training fails at once.
         largest = np.argmax(sizes * widths * (widths + _LENGTH_OF_EQUAL_SHARES))
@@ -308,7 +299,7 @@ class AugmentedPairs(EncodedPairs):
         self._tokenizers = (tokenizers.source, tokenizers.target)
         if data.augment.name_list is not None and data.augment.names:
             name_groups(Path(data.augment.name_list))  # a missing list is known before the training
-        self._data, self._swapped_data = data, replace(data, reverse=not data.reverse)
+        self._data = data
         self._ends = np.cumsum(texts.sizes, dtype=np.int64)
 
     def batch(self, rows: np.ndarray, width: int | None, seed: Sequence[int]) -> Batch:
@@ -327,8 +318,7 @@ class AugmentedPairs(EncodedPairs):
         """The ids of a row with these noises, or of a shorter one; None if there is no noise that fits."""
         for _ in range(_ATTEMPTS):
             pair = self._texts[row]
-            data = self._swapped_data if self._texts.is_swapped(row) else self._data
-            noisy = noisy_pair(names, pair, random, data)
+            noisy = noisy_pair(names, pair, random, self._data)
             if noisy == pair:
                 return None
             ids = [

@@ -32,7 +32,7 @@ _HELD_OUT: tuple[HeldOutSplit, ...] = ("validation", "test")
 _SPLITS: tuple[_Split, ...] = ("train", *_HELD_OUT)
 # Options that the training pairs do not depend on, or only through the files that they name.
 _ELSEWHERE = {option.name for option in fields(DataConfig) if option.metadata.get("resumable")}
-_ELSEWHERE |= {"stages", "augment"}
+_ELSEWHERE.add("augment")
 _OVERLAP = "held out"
 
 

@@ -141,10 +141,6 @@ class TextPairs(Sequence[SentencePair]):
     def __iter__(self) -> Iterator[SentencePair]:
         return chain.from_iterable(self.chunks())
 
-    def is_swapped(self, _row: int) -> bool:
-        """Whether the source of a pair is in the target language, as in bidirectional training."""
-        return False
-
     def chunks(self, file: int | None = None) -> Iterator[Chunk]:
         """Yield the pairs of one file, or of all, in chunks."""
         begin, end = 0, len(self)

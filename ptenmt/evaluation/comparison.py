@@ -171,7 +171,7 @@ def summarize(run: Run, name: str = "") -> RunSummary:
         pairs=splits["train"].size if "train" in splits else None,
         fingerprints={split: part.fingerprint for split, part in splits.items()},
         steps=steps,
-        epochs=None if steps is None else run.steps_per_epoch().position(steps),
+        epochs=None if steps is None else steps / run.steps_per_epoch(),
         seconds=max(times, default=None),
         tokens_per_second=tokens_per_second,
         best_step=None if best is None else best["step"],

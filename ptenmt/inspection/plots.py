@@ -100,7 +100,7 @@ class _RunRecords:
         """The x coordinates of records."""
         steps = np.array([record["step"] for record in records], float)
         if self._axis == "epochs":
-            return np.array([self._steps_per_epoch.position(record["step"]) for record in records], float)
+            return steps / self._steps_per_epoch
         if self._axis == "steps":
             return steps
         # A validation after the record of the same step has taken longer.

@@ -29,7 +29,6 @@ import yaml
 from ptenmt.atomic_files import check_writable, held, json_text, make_folder, output_errors, write_text
 from ptenmt.config import Config, TaskName
 from ptenmt.config.loading import build_config, dump_config
-from ptenmt.config.schedule import EpochSteps
 from ptenmt.errors import ConfigError, RunError
 
 FORMAT_VERSION = 1
@@ -153,12 +152,15 @@ class Run:
         splits = self.splits()
         return splits[split].fingerprint or None if split in splits else None
 
-    def steps_per_epoch(self) -> EpochSteps:
-        """The steps of its epochs; RunError if the run does not say, or another program trained it."""
-        steps = self.facts({"steps_per_epoch"}).get("steps_per_epoch")
+    def steps_per_epoch(self) -> int:
+        """The steps of an epoch; RunError if the run does not say, or another program trained it.
+
+        Of a run of an older version whose epochs differ, those of its last.
+        """
+        steps: int | dict[str, int] | None = self.facts({"steps_per_epoch"}).get("steps_per_epoch")
         if steps is None:
             raise RunError(f"{self.path} was imported: its training is unknown", "choose another with --run")
-        return EpochSteps.from_fact(steps)
+        return [*steps.values()][-1] if isinstance(steps, dict) else steps
 
     @property
     def licence(self) -> str:

@@ -9,13 +9,13 @@ from pathlib import Path
 import tensorflow as tf
 
 from ptenmt.config import CheckpointConfig, Config
-from ptenmt.config.schedule import EpochSteps
+from ptenmt.config.schedule import num_steps
 from ptenmt.errors import OnDownload
 from ptenmt.runs import UNITS, Run, run_path
 from ptenmt.runs.weights import list_weights
 from ptenmt.training.distributed import Workers, prepare
 from ptenmt.training.events import Event, StepDone, Warned
-from ptenmt.training.input_pipeline import epoch_steps
+from ptenmt.training.input_pipeline import num_epoch_steps
 from ptenmt.training.preparation import TrainingInputs
 from ptenmt.training.state import peak_memory
 from ptenmt.training.trainer import Trainer
@@ -33,7 +33,7 @@ class DryRun:
     unit: str
     examples: dict[str, int]
     parameters: int
-    steps_per_epoch: EpochSteps
+    steps_per_epoch: int
     steps_left: int
     """Of the whole training, or after the checkpoint that it would resume from."""
     largest_batch: tuple[int, int]
@@ -70,13 +70,13 @@ def dry_run(
     strategy = prepare(config, lambda message: on_event(Warned(message=message)))
     inputs = TrainingInputs(config, directory, fresh, init_from, on_event, on_download)
     model, plan, facts = inputs.build(strategy)
-    steps_per_epoch = epoch_steps(plan, config.batch.accumulate)
-    num_steps = 1 + MAX_STEPS
+    steps_per_epoch = num_epoch_steps(plan, config.batch.accumulate)
+    most = 1 + MAX_STEPS
     short = replace(
         config,
-        training=replace(config.training, epochs=num_steps, max_steps=num_steps),  # an epoch may be a step
+        training=replace(config.training, epochs=most, max_steps=most),  # an epoch may be a step
         validation=replace(config.validation, every_epochs=None, every_steps=None, patience=None),
-        checkpoint=CheckpointConfig(every_epochs=num_steps),
+        checkpoint=CheckpointConfig(every_epochs=most),
     )
     with tempfile.TemporaryDirectory() as folder:
         run_there, validator = Run(Path(folder)), inputs.task.validator(model)
@@ -91,7 +91,7 @@ def dry_run(
         examples={name: split.size for name, split in inputs.task.splits.items()},
         parameters=facts["parameters"],
         steps_per_epoch=steps_per_epoch,
-        steps_left=max(steps_per_epoch.total(config.training) - done, 0),
+        steps_left=max(num_steps(config.training, steps_per_epoch) - done, 0),
         largest_batch=(len(largest[0]), max(ids.shape[1] for ids in largest)),
         seconds_per_step=seconds_per_step,
         peak_memory=peak_memory(),
@@ -99,14 +99,14 @@ def dry_run(
     )
 
 
-def _time_steps(trainer: Trainer, steps_per_epoch: EpochSteps, on_event: Callable[[Event], None]) -> float:
+def _time_steps(trainer: Trainer, steps_per_epoch: int, on_event: Callable[[Event], None]) -> float:
     """Train all steps or for some seconds; returns the mean seconds of all steps but the first."""
     first: tuple[int, float] | None = None
     for event in trainer.fit():
         if isinstance(event, StepDone | Warned):
             on_event(event)
         if isinstance(event, StepDone):
-            step, now = steps_per_epoch.before(event.epoch - 1) + event.step_in_epoch, time.perf_counter()
+            step, now = (event.epoch - 1) * steps_per_epoch + event.step_in_epoch, time.perf_counter()
             first = first or (step, now)  # the first step includes the compilation
             timed, seconds = step - first[0], now - first[1]
             if step == 1 + MAX_STEPS or (timed >= _MIN_STEPS and seconds > _ENOUGH_SECONDS):

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ptenmt.config.schedule import EpochSteps
-
 
 class Event:
     """What a training emits."""
@@ -38,7 +36,9 @@ class TrainingStarted(Event):
     run: Path
     parameters: int
     epochs: int
-    steps_per_epoch: EpochSteps
+    pairs_by_file: dict[str, int]
+    """Pairs of each training file that an epoch reads; empty if there is a single one."""
+    steps_per_epoch: int
     total_steps: int
     """Of all epochs, or as many as ``training.max_steps`` allows."""
     epoch: int
@@ -47,15 +47,6 @@ class TrainingStarted(Event):
     is_over: bool
     """Whether nothing is left to do: all steps are done, or early stopping."""
     resumed_from: Path | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class StageStarted(Event):
-    """A mixture of several sources is read from here on."""
-
-    epoch: int
-    pairs: dict[str, int]
-    shares: dict[str, float]
 
 
 @dataclass(frozen=True, kw_only=True)

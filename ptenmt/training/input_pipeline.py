@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from ptenmt.config.schedule import EpochSteps
 from ptenmt.data.batches import Batch, BatchPlan
 
 _PREFETCHED_BATCHES = 4
@@ -75,10 +74,9 @@ class InputPipeline:
         return dataset.with_options(options)
 
 
-def epoch_steps(plan: BatchPlan, accumulate: int) -> EpochSteps:
+def num_epoch_steps(plan: BatchPlan, accumulate: int) -> int:
     """Number of updates per epoch: batches / accumulate, rounded up."""
-    firsts = plan.mixture.first_epochs
-    return EpochSteps(tuple((first, -(-plan.num_batches(first) // accumulate)) for first in firsts))
+    return -(-plan.num_batches // accumulate)
 
 
 def micro_batch_signature(strategy: tf.distribute.Strategy) -> Any:

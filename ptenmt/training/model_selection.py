@@ -5,13 +5,12 @@ from collections.abc import Generator, Iterator
 from typing import Protocol
 
 from ptenmt.config import Config
-from ptenmt.data.batches import BatchPlan
+from ptenmt.config.schedule import num_steps
 from ptenmt.runs import Run
 from ptenmt.runs.history import History, rank
 from ptenmt.runs.weights import keep_best
 from ptenmt.training.distributed import Workers
 from ptenmt.training.events import Scores, Validated, ValidationStep
-from ptenmt.training.input_pipeline import epoch_steps
 from ptenmt.training.optimizer import averaged
 from ptenmt.training.state import TrainingState
 
@@ -36,16 +35,15 @@ class ModelSelection:
         run: Run,
         state: TrainingState,
         validator: Validator,
-        plan: BatchPlan,
+        steps_per_epoch: int,
         workers: Workers,
     ) -> None:
         self._config = config
         self._options = config.validation
         self._state = state
         self._validator = validator
-        self._mixture = plan.mixture
-        self._steps_per_epoch = epoch_steps(plan, config.batch.accumulate)
-        self._total_steps = self._steps_per_epoch.total(config.training)
+        self._steps_per_epoch = steps_per_epoch
+        self._total_steps = num_steps(config.training, steps_per_epoch)
         self._workers = workers
         self._run = run
         self._history = History(run.path)
@@ -59,7 +57,7 @@ class ModelSelection:
         """Whether a validation is due."""
         options, state = self._options, self._state
         step, epoch = int(state.global_step), int(state.epoch)
-        is_epoch_end = int(state.step_in_epoch) == self._steps_per_epoch.of(epoch)
+        is_epoch_end = int(state.step_in_epoch) == self._steps_per_epoch
         if int(state.step_in_epoch) == 0 or step == int(state.validated):
             return False
         by_steps, by_epochs = options.every_steps, options.every_epochs
@@ -103,8 +101,7 @@ class ModelSelection:
         if is_best:
             state.best_score.assign(score)
             state.best_loss.assign(scores.loss)
-        is_last_stage = self._mixture.stage(int(state.epoch)) == len(self._mixture.stages) - 1
-        state.stale.assign(0 if is_best or not is_last_stage else state.stale + 1)
+        state.stale.assign(0 if is_best else state.stale + 1)
         if self._workers.is_chief:
             folder, step = self._run.weights_folder, int(state.global_step)
             keep_best(folder, state.weights(), self._config, step, score, scores.loss)
@@ -130,6 +127,4 @@ class ModelSelection:
             "train": {"loss": event.train_loss, "accuracy": event.train_accuracy},
             "validation": event.scores.figures(),
         }
-        if shares := self._mixture.shares(event.epoch - 1):
-            line["shares"] = shares
         self._history.add(line | self._state.costs())

@@ -10,19 +10,19 @@ import tensorflow as tf
 
 from ptenmt.config import Config
 from ptenmt.config.loading import fixed_differences, flat_options, show_value
-from ptenmt.config.schedule import EpochSteps, num_warmup_steps
+from ptenmt.config.schedule import num_steps, num_warmup_steps
 from ptenmt.data.augmentation import tokenizer_symbols
-from ptenmt.data.batches import BatchPlan, TrainingPairs
+from ptenmt.data.batches import BatchPlan
 from ptenmt.data.corpora import fetch_corpora
 from ptenmt.data.store import corpus_cache
 from ptenmt.data.text import preparation_differences
-from ptenmt.errors import ConfigError, OnDownload, RunError
+from ptenmt.errors import OnDownload, RunError
 from ptenmt.runs import UNITS, Run, check_task, find_run
 from ptenmt.runs.trained_model import TrainedModel, assign_weights, check_tokenizers, new_keras_model
 from ptenmt.runs.weights import list_weights
 from ptenmt.tokenizers import require_symbols
 from ptenmt.training.events import Event, Warned
-from ptenmt.training.input_pipeline import epoch_steps
+from ptenmt.training.input_pipeline import num_epoch_steps
 from ptenmt.training.next_word_task import NextWordTask
 from ptenmt.training.task import Task
 from ptenmt.training.translation_task import TranslationTask
@@ -80,8 +80,13 @@ class TrainingInputs:
         with strategy.scope():
             policy = keras.DTypePolicy(config.machine.precision)
             model = new_keras_model(config, task.tokenizers.vocabulary_sizes, policy)
-        plan, directions = self._plan(examples)
-        steps_per_epoch = epoch_steps(plan, config.batch.accumulate)
+        plan = BatchPlan(examples, config.batch, config.seed, task.mixture)
+        steps_per_epoch = num_epoch_steps(plan, config.batch.accumulate)
+        if self.is_resumed and steps_per_epoch != self.run.facts({"steps_per_epoch"})["steps_per_epoch"]:
+            raise RunError(
+                f"{self.run.path} was trained with other batches, by an older version: it cannot be resumed",
+                f"start another run with its weights: --init-from {self.run.path} --run NAME",
+            )
         self._check_schedule(steps_per_epoch)
         facts = self._initialize(model) | {
             "data": {
@@ -91,36 +96,11 @@ class TrainingInputs:
             "removed": ready.removed,
             "vocabulary_sizes": [*task.tokenizers.vocabulary_sizes],
             "parameters": model.count_params(),
-            "steps_per_epoch": steps_per_epoch.fact,
+            "steps_per_epoch": steps_per_epoch,
         }
         if "corpora" not in facts and (corpora := fetch_corpora(config.data)):
             facts["corpora"] = corpora
-        return model, plan, facts | directions
-
-    def _plan(self, examples: TrainingPairs) -> tuple[BatchPlan, dict[str, Any]]:
-        """The batches of the training, and the number of bidirectional epochs, for ``run.json``."""
-        config, mixture = self.config, self.task.mixture
-        plan = BatchPlan(examples, config.batch, config.seed, mixture)
-        if not config.training.bidirectional:
-            return plan, {}
-        epochs = self._bidirectional_epochs(plan)
-        mixture = mixture.bidirectional(config.data.languages, epochs)
-        return BatchPlan(examples, config.batch, config.seed, mixture), {"bidirectional_epochs": epochs}
-
-    def _bidirectional_epochs(self, plan: BatchPlan) -> int:
-        """Share of the steps of a plan in one direction, as epochs; a resumed run keeps its number."""
-        if self.is_resumed:
-            return self.run.facts({"bidirectional_epochs"})["bidirectional_epochs"]
-        share, steps = self.config.training.bidirectional, epoch_steps(plan, self.config.batch.accumulate)
-        total_steps = steps.total(self.config.training)
-        epochs = max(1, round(steps.position(round(share * total_steps))))
-        if steps.before(epochs) >= total_steps:
-            raise ConfigError(
-                f"training.bidirectional={share} leaves no step of {total_steps:,} for one direction alone",
-                "raise training.epochs or training.max_steps, since whole epochs are bidirectional, or set "
-                "training.bidirectional=0",
-            )
-        return epochs
+        return model, plan, facts
 
     def warn(self, message: str) -> None:
         """Emit a warning."""
@@ -142,11 +122,13 @@ class TrainingInputs:
             origin["inherited_output_ids"] = facts["output_ids"]
         return origin | {"initialized_from": str(trained.info.file.absolute())}
 
-    def _check_schedule(self, steps_per_epoch: EpochSteps) -> None:
+    def _check_schedule(self, steps_per_epoch: int) -> None:
         """Warn of a learning rate that never reaches its peak, or that a changed length changes."""
         options = self.config.training
         before = self.run.config() if self.is_resumed else self.config
-        steps, steps_before = (steps_per_epoch.total(config.training) for config in (self.config, before))
+        steps, steps_before = (
+            num_steps(config.training, steps_per_epoch) for config in (self.config, before)
+        )
         follows_end = options.schedule == "cosine" or options.warmup_fraction is not None
         if follows_end and steps != steps_before:
             self.warn(

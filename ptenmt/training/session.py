@@ -151,7 +151,7 @@ def _check_agreement(inputs: TrainingInputs, workers: Workers) -> None:
         augment=asdict(config.data.augment),
         precision=config.machine.precision,
         training_data=task.splits["train"].fingerprint,
-        mixture=task.mixture.stages,
+        mixture=task.mixture.counts,
         validation_data=task.splits["validation"].fingerprint,
         tokenizers=task.tokenizers.checksums,
         resumed=inputs.is_resumed,

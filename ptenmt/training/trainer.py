@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from ptenmt.atomic_files import remove_unfinished
 from ptenmt.config import Config
+from ptenmt.config.schedule import num_steps
 from ptenmt.data.batches import BatchPlan
 from ptenmt.errors import TrainingError
 from ptenmt.model.next_word import TrainableModel
@@ -18,7 +19,7 @@ from ptenmt.runs.history import History
 from ptenmt.runs.weights import write_weights
 from ptenmt.training import events
 from ptenmt.training.distributed import Workers
-from ptenmt.training.input_pipeline import InputPipeline, MicroBatch, epoch_steps
+from ptenmt.training.input_pipeline import InputPipeline, MicroBatch, num_epoch_steps
 from ptenmt.training.model_selection import ModelSelection, Validator
 from ptenmt.training.optimizer import Adam
 from ptenmt.training.state import Checkpoints, TrainingState
@@ -54,15 +55,17 @@ class Trainer:
         self._history = History(run.path)
         self._model = model
         self._input = InputPipeline(plan, config.batch.accumulate, strategy)
-        self._mixture = plan.mixture
-        self._steps_per_epoch = epoch_steps(plan, config.batch.accumulate)
-        self._total_steps = self._steps_per_epoch.total(config.training)
+        self._pairs_by_file = plan.mixture.pairs
+        self._steps_per_epoch = num_epoch_steps(plan, config.batch.accumulate)
+        self._total_steps = num_steps(config.training, self._steps_per_epoch)
         with strategy.scope():
             self._optimizer = Adam(model.trainable_variables, config.optimizer)
         self._state = TrainingState(model, self._optimizer)
         self._train_step = TrainStep(config, self._state, self._total_steps, strategy)
         self._checkpoints = Checkpoints(self._state.trackable(), run, config.checkpoint.keep)
-        self._selection = ModelSelection(config, run, self._state, validator, plan, self._workers)
+        self._selection = ModelSelection(
+            config, run, self._state, validator, self._steps_per_epoch, self._workers
+        )
         self._throughput = Throughput()
         self._epoch_batches: Iterator[list[MicroBatch]] = iter(())
         self._stop_wanted = threading.Event()  # by this process; _stop_requested: all workers agreed
@@ -92,14 +95,14 @@ class Trainer:
         is_start = self._validates_start and int(self._state.global_step) == 0
         yield from self._validate(is_due=is_start and self._selection.is_enabled)
         yield from self._validate()  # one that an earlier stop interrupted
-        yield from self._finish_epoch()
+        self._finish_epoch()
         while not (self._is_over() or self._may_stop()):
             with self._state.timed("data"):
                 batches = next(self._epoch_batches)
             self._update(batches)
             yield from self._report()
             yield from self._validate()
-            yield from self._finish_epoch()
+            self._finish_epoch()
             if self._is_save_due():
                 yield from self._save()
         yield from self._save_at_end()
@@ -128,6 +131,7 @@ class Trainer:
             run=self._run.path,
             parameters=self._model.count_params(),
             epochs=self._config.training.epochs,
+            pairs_by_file=self._pairs_by_file,
             steps_per_epoch=self._steps_per_epoch,
             total_steps=self._total_steps,
             epoch=int(state.epoch),
@@ -135,15 +139,8 @@ class Trainer:
             is_over=self._is_over(),
             resumed_from=restored,
         )
-        yield from self._stage_started()
         self._throughput.start(state.of_epoch.tokens)
         self._epoch_batches = self._input.steps(int(state.epoch), int(state.step_in_epoch))
-
-    def _stage_started(self) -> Iterator[events.StageStarted]:
-        """Emit the shares of the sources from this epoch on, if there are several."""
-        epoch = int(self._state.epoch)
-        if (pairs := self._mixture.pairs(epoch)) and not self._is_over():
-            yield events.StageStarted(epoch=epoch + 1, pairs=pairs, shares=self._mixture.shares(epoch))
 
     def _is_over(self) -> bool:
         """Whether all steps are done, or early stopping, and no validation is due."""
@@ -152,7 +149,7 @@ class Trainer:
         )
 
     def _is_epoch_end(self) -> bool:
-        return int(self._state.step_in_epoch) == self._steps_per_epoch.of(int(self._state.epoch))
+        return int(self._state.step_in_epoch) == self._steps_per_epoch
 
     def _update(self, batches: list[MicroBatch]) -> None:
         with self._state.timed("step"):
@@ -215,8 +212,6 @@ class Trainer:
             "learning_rate": self._train_step.learning_rate(),
             "gradient_norm": float(state.gradient_norm),  # of the last step, before clipping
         }
-        if shares := self._mixture.shares(int(state.epoch)):
-            line["shares"] = shares
         sums.reset()
         if self._workers.is_chief:
             self._history.add(line | state.costs())
@@ -231,14 +226,12 @@ class Trainer:
                         return
             self._throughput.start(self._state.of_epoch.tokens)
 
-    def _finish_epoch(self) -> Iterator[events.StageStarted]:
+    def _finish_epoch(self) -> None:
         """Start the next epoch if this one has ended and its validation is done."""
         if self._is_epoch_end() and not self._selection.is_due():
             self._state.epoch.assign_add(1)
             self._state.step_in_epoch.assign(0)
             self._state.of_epoch.reset()
-            if int(self._state.epoch) in self._mixture.first_epochs:
-                yield from self._stage_started()
             self._throughput.start(0.0)
             self._epoch_batches = self._input.steps(int(self._state.epoch), 0)
 

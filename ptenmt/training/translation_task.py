@@ -15,7 +15,7 @@ from ptenmt.data.batches import (
     sorted_batches,
 )
 from ptenmt.data.corpus import Corpus, fetch_sources, load_corpus
-from ptenmt.data.mixing import BidirectionalPairs, Mixture
+from ptenmt.data.mixing import Mixture
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.store import CorpusCache, fingerprint
 from ptenmt.data.text import TextPreparation
@@ -140,9 +140,8 @@ class TranslationTask(Task):
         """The pairs of all splits."""
         train = self._corpus.train
         others = {"validation": self._corpus.validation, "test": self._corpus.test}
-        # Noise may take pairs of the same source, and bidirectional epochs read half of each source.
-        by_source = self._config.data.augment.is_used or self._config.training.bidirectional > 0
-        mixed = self.mixture.fingerprint(train.fingerprint, by_source=by_source)
+        # Noise may take other pairs of the same source.
+        mixed = self.mixture.fingerprint(train.fingerprint, by_source=self._config.data.augment.is_used)
         splits = {
             name: SplitRecord(size=len(pairs), fingerprint=fingerprint(pairs))
             for name, pairs in others.items()
@@ -152,16 +151,15 @@ class TranslationTask(Task):
     def encode(self) -> tuple[TrainingPairs, CorpusReady]:
         """The training pairs as ids, and the event that describes the corpus."""
         train, config = self._corpus.train, self._config
-        texts = BidirectionalPairs(train, config.data) if config.training.bidirectional else train
         longest = config.model.max_positions
         pairs, num_truncated = encode_training_pairs(
-            self.tokenizers, texts, config.data, longest, self._cache
+            self.tokenizers, train, config.data, longest, self._cache
         )
         ready = CorpusReady(
             train=len(train),
             validation=len(self._corpus.validation),
             removed=self._corpus.removed,
-            num_truncated=num_truncated * len(train) // len(texts) + self._encoded_validation[1],
+            num_truncated=num_truncated + self._encoded_validation[1],
             vocabulary_sizes=self.tokenizers.vocabulary_sizes,
             samples=[train[row] for row in range(min(NUM_SHOWN_PAIRS, len(train)))],
         )

@@ -61,7 +61,7 @@ def test_fine_tuning_starts_from_it(ptenmt, empty: Path) -> None:
     pairs = [f"A {noun} é minha.\tThe {noun} is mine.\n" for noun in "abcdefghijklmnopqrst"]
     (empty / "pairs.tsv").write_text("".join(pairs), encoding="utf-8")
     sizes = STARTER / "config.yaml"
-    mine = ["data.train=[{path: pairs.tsv}]", "data.stages=[]", "data.validation=[]", "data.test=[]"]
+    mine = ["data.train=[{path: pairs.tsv}]", "data.validation=[]", "data.test=[]"]
     changes = [*mine, "training.max_steps=1", "data.augment.names=0"]
     options = [word for change in changes for word in ("--set", change)]
     ptenmt("train", "--config", str(sizes), "--init-from", "starter", "--run", "mine", *options)

@@ -15,7 +15,6 @@ from rich.console import Console
 from ptenmt.cli.console import Screen
 from ptenmt.cli.training_view import TrainingView
 from ptenmt.config import Config
-from ptenmt.config.schedule import EpochSteps
 from ptenmt.training import events
 
 FIGURES = "loss 7.1234  accuracy 0.0512  rate 3.50e-05  12,346 tokens/s"
@@ -32,7 +31,8 @@ STARTED = events.TrainingStarted(
     run=Path("checkpoints/base"),
     parameters=4_646_882,
     epochs=20,
-    steps_per_epoch=EpochSteps(((0, 810),)),
+    pairs_by_file={"ted": 6_000, "web": 4_000},
+    steps_per_epoch=810,
     total_steps=16_200,
     **{"epoch": 0, "step_in_epoch": 0, "is_over": False, "resumed_from": None},
 )
@@ -107,6 +107,7 @@ def test_in_a_file_every_message_is_one_plain_line() -> None:
         f"    pt  {LONG}",
         f"    en  {LONG}",
         "4,646,882 parameters, 810 steps per epoch",
+        "an epoch reads ted 60.0% (6,000), web 40.0% (4,000)",
         "figures of each validation: training|validation",
         "compiling the first step…",
         *(f"epoch 1  step {number}/810  1 h 01 min left  {FIGURES}" for number in (210, 410, 610)),

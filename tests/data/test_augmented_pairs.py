@@ -12,7 +12,6 @@ from ptenmt.config import AugmentConfig, BatchConfig, CorpusFile, DataConfig, To
 from ptenmt.data.augmentation import tokenizer_symbols
 from ptenmt.data.batches import AugmentedPairs, Batch, BatchPlan, encode_training_pairs, learn_tokenizers
 from ptenmt.data.corpus import load_corpus
-from ptenmt.data.mixing import BidirectionalPairs
 from ptenmt.data.readers import demo_pairs
 from ptenmt.data.store import CorpusCache, TextPairs
 from ptenmt.errors import TokenizerError
@@ -68,22 +67,6 @@ class Prepared:
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
     return Prepared(tmp_path_factory.mktemp("augmented"))
-
-
-def test_noise_of_swapped_pairs_is_in_what_is_their_source_then(prepared: Prepared) -> None:
-    data = prepared.data(AugmentConfig(typos=0.99))
-    texts = BidirectionalPairs(prepared.train, data)
-    pairs, _ = encode_training_pairs(prepared.tokenizers, texts, data, LONGEST, prepared.cache)
-    assert len(pairs) == 2 * len(prepared.train)
-    rows = np.arange(len(prepared.train))
-    found = prepared.texts(pairs.batch(len(prepared.train) + rows, LONGEST, (1, 2)))
-    typed = []
-    for row, (source, target) in enumerate(found):
-        tag = "" if row < prepared.train.sizes[0] else "<bt> "
-        original = prepared.train[row]
-        assert (tag + target, source.startswith("<bt>")) == (original[0], bool(tag))
-        typed.append(source != tag + original[1])
-    assert np.mean(typed) > 0.5
 
 
 def digest(batches: Iterator[Batch]) -> list[bytes]:

@@ -31,7 +31,7 @@ def test_a_training_epoch_of_ted_is_810_batches_that_drop_nothing():
     pairs = numbered_pairs(51_785)
     plan = BatchPlan(pairs, BatchConfig(sentences=64), 42)
     batches = list(plan.batches(0))
-    assert plan.num_batches(0) == len(batches) == 810
+    assert plan.num_batches == len(batches) == 810
     assert Counter(len(source) for source, _ in batches) == {64: 809, 9: 1}
     assert sorted(numbers_of(batches)) == list(range(51_785))
 
@@ -124,7 +124,7 @@ def test_batches_by_tokens_stay_within_them_and_drop_nothing():
     pairs = lengthy_pairs(1_000)
     plan = BatchPlan(pairs, BatchConfig(tokens=600), 1)
     batches = list(plan.batches(0))
-    assert len(batches) == plan.num_batches(0)
+    assert len(batches) == plan.num_batches
     assert all(len(source) * max(source.shape[1], target.shape[1]) <= 600 for source, target in batches)
     assert sorted(number for batch in batches for number in firsts(batch)) == list(range(1_000))
     assert all(firsts(batch) == [int(row[0]) - 4 for row in batch[1]] for batch in batches)

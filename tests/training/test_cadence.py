@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from ptenmt.config import CheckpointConfig, Config, TrainingConfig, ValidationConfig
-from ptenmt.data.mixing import Mixture
 from ptenmt.model.loss import TokenSums
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
@@ -192,15 +191,6 @@ def test_patience(tell: Tell, metric: Any, scores: list[float], steps: int, best
     if best is not None:
         assert story.best == best
     assert story.of(Validated)[-1].patience_left == (0 if is_lost else 2)
-
-
-def test_patience_counts_in_the_last_stage(tell: Tell, monkeypatch: pytest.MonkeyPatch):
-    def in_two_stages(_data: Any, sizes: Sequence[int]) -> Mixture:
-        return Mixture(("",), tuple(sizes), ((0, tuple(sizes)), (2, tuple(sizes))))
-
-    monkeypatch.setattr(Mixture, "configured", in_two_stages)
-    story = tell(range(9, 0, -1), validation=ValidationConfig(every_epochs=None, every_steps=4, patience=1))
-    assert story.scored == [4, 8, 12, 16], "the last stage begins after step 12"
 
 
 def test_patience_survives_a_stop_and_more_patience_continues(tell: Tell):

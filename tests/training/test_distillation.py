@@ -14,7 +14,6 @@ from ptenmt.config import (
     Config,
     CorpusFile,
     DataConfig,
-    StageConfig,
     TrainingConfig,
     ValidationConfig,
 )
@@ -49,7 +48,7 @@ SENTENCES = [
     ids=lambda options: "-".join(map(str, options.values())) or "plain",
 )
 def test_references_as_translations_give_the_same_corpus(tmp_path: Path, options: dict[str, Any]) -> None:
-    """Two files with weights, a tag and stages; validation pairs drawn, test pairs of their own."""
+    """Two files with weights and a tag; validation pairs drawn, test pairs of their own."""
     numbers = random.Random(1)
     for name in ("a", "b", "test"):
         lines = [
@@ -61,10 +60,9 @@ def test_references_as_translations_give_the_same_corpus(tmp_path: Path, options
     data = DataConfig(
         train=(
             CorpusFile(path=str(tmp_path / "a.tsv"), name="one"),
-            CorpusFile(path=str(tmp_path / "b.tsv"), name="two", tag="<bt>"),
+            CorpusFile(path=str(tmp_path / "b.tsv"), name="two", weight=0.5, tag="<bt>"),
         ),
         test=(CorpusFile(path=str(tmp_path / "test.tsv")),),
-        stages=(StageConfig(mix={"one": 1.0, "two": 0.5}),),
         validation_pairs=10,
         cache_dir=str(tmp_path / "cache"),
         **options,

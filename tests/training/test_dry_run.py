@@ -27,7 +27,7 @@ def test_sizes_and_times_are_found_and_nothing_is_written(
     assert list(tmp_path.iterdir()) == []
     assert (found.unit, found.examples) == ("pairs", {"train": 450, "validation": 20, "test": 30})
     assert found.parameters == copied.events[1].parameters
-    assert found.steps_left == 24 * found.steps_per_epoch.of(0)
+    assert found.steps_left == 24 * found.steps_per_epoch
     # 64 tokens each; 16 × 4 × (4 + 256) is a little more than 9 × 7 × (7 + 256), see BatchPlan
     assert found.largest_batch == (16, 4)
     assert found.seconds_per_step > 0
@@ -44,7 +44,7 @@ def test_a_run_that_is_there_is_left_alone(copied: TrainedRun, monkeypatch: pyte
     found = dry_run(copied.config, copied.path)
     assert files(copied.path) == before
     assert [file.name for file in copied.path.parent.iterdir() if file.name.startswith(".")] == []
-    assert (found.steps_per_epoch.fact, found.largest_batch) == (29, (16, 7))
+    assert (found.steps_per_epoch, found.largest_batch) == (29, (16, 7))
     assert (found.steps_left, found.seconds) == (0, 0)
 
 
@@ -53,5 +53,5 @@ def test_epochs_of_one_step_are_timed(copied: TrainedRun, tmp_path: Path, monkey
     monkeypatch.setattr("ptenmt.training.dry_run.MAX_STEPS", 2)
     whole = replace(copied.config, batch=BatchConfig(sentences=450))
     found = dry_run(whole, tmp_path / "new")
-    assert (found.steps_per_epoch.fact, found.steps_left) == (1, 24)
+    assert (found.steps_per_epoch, found.steps_left) == (1, 24)
     assert found.seconds_per_step > 0

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("_report_steps")
 
 @pytest.fixture(scope="module")
 def _report_steps() -> Iterator[None]:
-    """Report each step, and run it as Python: test_kills.py and test_stages.py have compiled steps."""
+    """Report each step, and run it as Python: test_kills.py has compiled steps."""
     with pytest.MonkeyPatch.context() as patch, uncompiled():
         patch.setattr("ptenmt.training.trainer.SECONDS_BETWEEN_REPORTS", 0)
         yield

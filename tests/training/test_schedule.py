@@ -7,7 +7,7 @@ import tensorflow as tf
 from keras import ops
 
 from ptenmt.config import TrainingConfig
-from ptenmt.config.schedule import EpochSteps, learning_rate
+from ptenmt.config.schedule import learning_rate, num_steps
 from ptenmt.errors import ConfigError
 
 TOTAL = 200
@@ -115,28 +115,7 @@ def test_options_that_do_not_go_together_are_refused_by_name(options: dict[str, 
         TrainingConfig(**options)
 
 
-STAGES = EpochSteps(((0, 4), (2, 10), (3, 1)))
-"""Epochs of 4, 4, 10, 1, 1, … steps."""
-
-
-def test_steps_of_epochs() -> None:
-    assert [STAGES.of(epoch) for epoch in range(6)] == [4, 4, 10, 1, 1, 1]
-    assert [STAGES.before(epoch) for epoch in range(6)] == [0, 4, 8, 18, 19, 20]
-    assert STAGES.total(TrainingConfig(epochs=5)) == 20
-    assert STAGES.total(TrainingConfig(epochs=5, max_steps=7)) == 7
-    assert STAGES.total(TrainingConfig(epochs=1, max_steps=7)) == 4
-
-
-@pytest.mark.parametrize("steps", [STAGES, EpochSteps(((0, 3),))])
-def test_positions_are_the_inverse_of_steps(steps: EpochSteps) -> None:
-    for step in range(25):
-        epoch = int(steps.position(step))
-        rest = (steps.position(step) - epoch) * steps.of(epoch)
-        assert steps.before(epoch) + rest == pytest.approx(step)
-
-
-def test_the_fact_of_a_run() -> None:
-    assert STAGES.fact == {"1": 4, "3": 10, "4": 1}
-    assert EpochSteps(((0, 29),)).fact == 29
-    for steps in (STAGES, EpochSteps(((0, 29),))):
-        assert EpochSteps.from_fact(steps.fact) == steps
+def test_max_steps_ends_a_training_before_its_epochs() -> None:
+    assert num_steps(TrainingConfig(epochs=5), 4) == 20
+    assert num_steps(TrainingConfig(epochs=5, max_steps=7), 4) == 7
+    assert num_steps(TrainingConfig(epochs=1, max_steps=7), 4) == 4

@@ -54,7 +54,7 @@ def test_events_tell_about_the_corpus_and_the_model(copied: TrainedRun):
     assert len(corpus.samples) == 3
     assert all(source == target for source, target in corpus.samples)
     assert isinstance(started, TrainingStarted)
-    assert (started.epochs, started.steps_per_epoch.fact) == (24, 29)
+    assert (started.epochs, started.steps_per_epoch) == (24, 29)
     assert (started.epoch, started.step_in_epoch, started.resumed_from) == (0, 0, None)
     # word tables 2·16·32; attention 4·(32·32+32) thrice; feed-forward 32·64+64+64·32+32 twice;
     # five norms of 2·32; the last layer 32·16+16
