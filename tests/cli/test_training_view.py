@@ -126,11 +126,11 @@ def test_in_a_file_every_message_is_one_plain_line() -> None:
 
 def test_a_resumed_training_reports_its_start_position() -> None:
     started = replace(STARTED, epoch=3, step_in_epoch=200, resumed_from=Path("runs/a/ckpt-4"))
-    assert shown(piped(), iter([started]))[1] == (
+    assert shown(piped(), iter([started]))[2] == (
         "resuming after step 200 of epoch 4 of 20, from runs/a/ckpt-4"
     )
     finished = replace(STARTED, epoch=20, is_over=True, resumed_from=Path("runs/a/ckpt-4"))
-    assert shown(piped(), iter([finished]))[1:] == [
+    assert shown(piped(), iter([finished]))[2:] == [
         "resuming after epoch 20 of 20, from runs/a/ckpt-4",
         "nothing left to do: raise training.epochs, training.max_steps or validation.patience, "
         "or use --fresh",
