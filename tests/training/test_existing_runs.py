@@ -1,3 +1,4 @@
+import json
 import os
 import shutil
 import threading
@@ -73,6 +74,13 @@ def test_a_run_resumes_only_with_its_own_data(copied: TrainedRun, copy: Path, tm
     with pytest.raises(RunError, match="other data") as failure:
         train(replace(copied.config, data=replace(copied.config.data, path=str(other))), copy)
     assert "--fresh" in failure.value.hint
+
+
+def test_a_run_whose_epochs_differed_in_an_older_version_is_not_resumed(copied: TrainedRun, copy: Path):
+    facts = json.loads((copy / "run.json").read_text(encoding="utf-8"))
+    (copy / "run.json").write_text(json.dumps(facts | {"steps_per_epoch": {"1": 29, "3": 20}}))
+    with pytest.raises(RunError, match="other batches, by an older version"):
+        train(copied.config, copy)
 
 
 def test_fresh_moves_the_old_run_aside(copied: TrainedRun, copy: Path):
