@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ptenmt._version import __version__
 from ptenmt.errors import ConfigError, DocumentError
-from ptenmt.server import introspection, routes
+from ptenmt.server import routes
 from ptenmt.server.limits import CLIENT_GONE, Limits, Refusal, shutting_down
 from ptenmt.server.schemas import ERRORS
 from ptenmt.server.service import Metrics, Service, SharedService, bearer_token
@@ -110,7 +110,7 @@ def make_app(service: Service, origins: Sequence[str] = ()) -> ASGIApp:
         ),
     )
     app.state.service, app.state.downloads = service, routes.Downloads()
-    for group in (routes.router, routes.deepl_router, introspection.router, router):
+    for group in (routes.router, routes.deepl_router, routes.introspection_router, router):
         app.include_router(group)
     app.mount("/page", GZipMiddleware(StaticFiles(directory=_PAGE)))
     return CORSMiddleware(  # outermost: other pages can read refusals
