@@ -15,7 +15,7 @@ from ptenmt.errors import ExportError
 from ptenmt.export.argos import with_preparation
 from ptenmt.export.card import json_file, lacking, never_generated
 from ptenmt.model.layouts import in_hugging_face, in_order, interleaving, variable_shapes
-from ptenmt.model.positions import positional_encoding
+from ptenmt.model.numpy_transformer import positional_encoding
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import END, PAD, SPECIAL_PIECES, START, UNK, suppressed_ids
 from ptenmt.tokenizers.imported import ImportedTokenizer

@@ -26,7 +26,7 @@ from ptenmt.importing.foreign import (
     sentencepiece_models,
 )
 from ptenmt.model.layouts import in_ctranslate2, interleaving
-from ptenmt.model.positions import positional_encoding
+from ptenmt.model.numpy_transformer import positional_encoding
 
 _VERSIONS = (4, 5, 6)
 """Of the file's format, which are read alike."""

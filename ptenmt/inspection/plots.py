@@ -11,7 +11,7 @@ from ptenmt.config import Config, TrainingConfig
 from ptenmt.config.schedule import learning_rate, num_warmup_steps
 from ptenmt.errors import ConfigError, PtenmtError, RunError
 from ptenmt.inspection.figures import HeatMap, Line, LinePlot
-from ptenmt.model.positions import positional_encoding
+from ptenmt.model.numpy_transformer import positional_encoding
 from ptenmt.runs import Run, find_run
 from ptenmt.runs.history import History
 

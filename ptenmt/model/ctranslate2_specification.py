@@ -14,7 +14,7 @@ from ctranslate2.specs.model_spec import visit_spec
 
 from ptenmt.config import ModelConfig
 from ptenmt.model.layouts import in_ctranslate2, variable_shapes
-from ptenmt.model.positions import positional_encoding
+from ptenmt.model.numpy_transformer import positional_encoding
 from ptenmt.tokenizers import END, SPECIAL_PIECES, START, UNK, TokenizerPair
 
 Weights = Mapping[str, np.ndarray]

@@ -24,7 +24,7 @@ import keras
 from keras import ops
 
 from ptenmt.config.schema import Activation, NormPosition, Positions
-from ptenmt.model.positions import MASKED_SCORE, positional_encoding
+from ptenmt.model.numpy_transformer import MASKED_SCORE, positional_encoding
 
 KeysAndValues = tuple[Any, Any]  # [B, H, S, K] each
 

@@ -29,8 +29,8 @@ from ptenmt.tokenizers import TokenizerPair, load_tokenizers, tokenizer_fingerpr
 if TYPE_CHECKING:
     import numpy as np
 
-    from ptenmt.model.next_word import TrainableModel
     from ptenmt.model.numpy_transformer import NumpyNextWord, NumpyTransformer
+    from ptenmt.model.transformer import TrainableModel
 
 logger = logging.getLogger(__name__)
 _CACHE_FILE = "cache.json"
@@ -141,8 +141,7 @@ class TrainedModel:
 
 def new_keras_model(config: Config, sizes: tuple[int, int], dtype: Any = None) -> "TrainableModel":
     """The model of a config's task, built, with initial weights; ``sizes`` are those of the vocabularies."""
-    from ptenmt.model.next_word import NextWordModel
-    from ptenmt.model.transformer import Transformer
+    from ptenmt.model.transformer import NextWordModel, Transformer
 
     if config.task == "translation":
         return Transformer(config.model, *sizes, dtype=dtype)

@@ -14,7 +14,7 @@ from ptenmt.data.mixing import Mixture
 from ptenmt.data.store import CorpusCache
 from ptenmt.data.word_windows import Predicts, WordWindows, read_prose, split_for_windows
 from ptenmt.errors import DataError, OnDownload
-from ptenmt.model.next_word import NextWordModel
+from ptenmt.model.transformer import NextWordModel
 from ptenmt.runs.directory import SplitRecord
 from ptenmt.tokenizers import SPECIAL_PIECES, START, Tokenizer, TokenizerPair, load_tokenizers
 from ptenmt.tokenizers.pair import train_tokenizer

@@ -11,7 +11,7 @@ from ptenmt.config.schedule import learning_rate
 from ptenmt.errors import TrainingError
 from ptenmt.model.layers import dropout_seed
 from ptenmt.model.loss import TokenSums, real_positions, training_loss
-from ptenmt.model.next_word import TrainableModel
+from ptenmt.model.transformer import TrainableModel
 from ptenmt.training.input_pipeline import MicroBatch, micro_batch_signature
 from ptenmt.training.optimizer import zeros
 from ptenmt.training.state import TrainingState

@@ -8,7 +8,7 @@ import tensorflow as tf
 from ptenmt.data.batches import Batch, TrainingPairs
 from ptenmt.data.mixing import Mixture
 from ptenmt.model.loss import TokenSums, real_positions, token_sums
-from ptenmt.model.next_word import TrainableModel
+from ptenmt.model.transformer import TrainableModel
 from ptenmt.runs.directory import SplitRecord
 from ptenmt.tokenizers import TokenizerPair
 from ptenmt.training.events import CorpusReady

@@ -13,7 +13,7 @@ from ptenmt.config import Config
 from ptenmt.config.schedule import num_steps
 from ptenmt.data.batches import BatchPlan
 from ptenmt.errors import TrainingError
-from ptenmt.model.next_word import TrainableModel
+from ptenmt.model.transformer import TrainableModel
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
 from ptenmt.runs.weights import write_weights

@@ -15,7 +15,7 @@ from ptenmt.inspection.plots import (
     positions_map,
     schedule_plot,
 )
-from ptenmt.model.positions import positional_encoding
+from ptenmt.model.numpy_transformer import positional_encoding
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
 

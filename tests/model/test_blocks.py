@@ -8,7 +8,7 @@ import pytest
 
 from ptenmt.config import ModelConfig
 from ptenmt.model.layers import AddAndNorm, FeedForward, PositionalEmbedding
-from ptenmt.model.positions import positional_encoding
+from ptenmt.model.numpy_transformer import positional_encoding
 from ptenmt.model.transformer import DecoderBlock, EncoderBlock
 
 SMALL = ModelConfig(num_layers=1, d_model=8, num_heads=2, d_ff=16, max_positions=10)

@@ -19,8 +19,14 @@ from ptenmt.model.layers import (
     decoder_mask,
     padding_mask,
 )
-from ptenmt.model.next_word import NextWordModel
-from ptenmt.model.transformer import DecoderBlock, Encoder, EncoderBlock, Transformer, functional_transformer
+from ptenmt.model.transformer import (
+    DecoderBlock,
+    Encoder,
+    EncoderBlock,
+    NextWordModel,
+    Transformer,
+    functional_transformer,
+)
 
 # Keras 3.15 hands its variables to h5py in a way of which NumPy 2 warns.
 pytestmark = pytest.mark.filterwarnings(

@@ -9,8 +9,8 @@ import pytest
 from random_models import weights_of
 
 from ptenmt.config import ModelConfig
-from ptenmt.model.next_word import NextWordModel
 from ptenmt.model.numpy_transformer import NumpyNextWord
+from ptenmt.model.transformer import NextWordModel
 
 CONFIG = ModelConfig(num_layers=2, d_model=16, num_heads=4, d_ff=24, max_positions=12)
 WORDS = np.array([[5, 6, 7, 8, 9, 4], [9, 4, 4, 6, 5, 8]])

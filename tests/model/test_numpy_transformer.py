@@ -9,9 +9,8 @@ from random_models import SMALL, attention_of, random_model, random_sources, wei
 
 from ptenmt.data.store import RaggedIds
 from ptenmt.model.loss import token_sums
-from ptenmt.model.next_word import NextWordModel
 from ptenmt.model.numpy_transformer import NumpyNextWord, NumpyTransformer
-from ptenmt.model.transformer import Transformer
+from ptenmt.model.transformer import NextWordModel, Transformer
 
 SIZE = 30
 WHOLE = RaggedIds(random_sources(4, SIZE)).padded(np.arange(4))

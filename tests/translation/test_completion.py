@@ -11,8 +11,8 @@ from random_models import attention_of
 
 from ptenmt.config import Config, DataConfig, DecodingConfig, ModelConfig, TokenizerConfig, ValidationConfig
 from ptenmt.errors import DataError
-from ptenmt.model.next_word import NextWordModel
 from ptenmt.model.numpy_transformer import NumpyNextWord
+from ptenmt.model.transformer import NextWordModel
 from ptenmt.tokenizers import SPECIAL_PIECES
 from ptenmt.tokenizers.words import WordTokenizer
 from ptenmt.translation.completion import Completer, context_words
