@@ -112,7 +112,7 @@ def _html(markdown: str) -> str:
 
 def model_parts(trained: TrainedModel) -> tuple[dict[str, Any], bytes]:
     """What the page's engine reads: tokens, options and an index of arrays; and the arrays, as in int8."""
-    from ptenmt.model.ctranslate2_specification import specification
+    from ptenmt.model.ctranslate2_model import specification
 
     config, pair = trained.config, trained.tokenizers
     spec = specification(config.model, trained.weights, pair, trained.alignment_layer)

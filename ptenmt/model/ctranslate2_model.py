@@ -1,5 +1,9 @@
-"""A model as CTranslate2, the production engine, reads it: converted from its weights."""
+"""A model as CTranslate2, the production engine, reads it: converted from its weights.
 
+CTranslate2 and NumPy are imported when a model is converted: to use the cache, neither is needed here.
+"""
+
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +13,7 @@ from ptenmt.atomic_files import temporary_folder
 from ptenmt.config import ModelConfig
 from ptenmt.config.schema import SourceMarks
 from ptenmt.errors import ExportError
-from ptenmt.tokenizers import TokenizerPair
+from ptenmt.tokenizers import END, SPECIAL_PIECES, START, UNK, TokenizerPair
 
 Quantization = Literal[
     "int8", "int8_bfloat16", "int8_float16", "int8_float32", "bfloat16", "float16", "int16", "float32"
@@ -19,6 +23,7 @@ Quantization = Literal[
 In order of precision, of the weights, then of the computation: 7, 8, 11, 15 and 24 bits."""
 
 DEFAULT_QUANTIZATION: Quantization = "int8"
+_ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "swish": "SWISH", "swiglu": "SWISH"}
 VOCABULARY_MAP = "vmap.txt"
 """A model's file with the tokens that search may generate, which CTranslate2 calls a vocabulary map."""
 
@@ -83,8 +88,6 @@ def convert(
         ExportError: CTranslate2 cannot express the model.
         OutputError: There is no room for temporary files.
     """
-    from ptenmt.model.ctranslate2_specification import specification
-
     check_ctranslate2(config)
     layer = alignment_layer or default_alignment_layer(config.num_decoder_layers)
     spec = specification(config, weights, tokenizers, layer)
@@ -102,6 +105,72 @@ def convert(
         source_marks=config.source_marks,
         files=files,
     )
+
+
+def specification(
+    config: ModelConfig, weights: Mapping[str, Any], tokenizers: TokenizerPair, alignment_layer: int
+) -> Any:
+    """Describe a model, which CTranslate2 must be able to express, with all of its weights.
+
+    The attention of ``alignment_layer``, counted from 1, is what CTranslate2 returns.
+    """
+    from ctranslate2.specs import common_spec, transformer_spec
+    from ctranslate2.specs.model_spec import visit_spec
+
+    options: dict[str, Any] = {
+        "num_heads": config.num_heads,
+        "pre_norm": config.norm == "pre",
+        "activation": getattr(common_spec.Activation, _ACTIVATIONS[config.activation]),
+        "ffn_glu": config.activation == "swiglu",
+        "head_dim": config.key_size or config.d_model // config.num_heads,
+    }
+    spec = transformer_spec.TransformerSpec(
+        transformer_spec.TransformerEncoderSpec(config.num_encoder_layers, **options),
+        transformer_spec.TransformerDecoderSpec(
+            config.num_decoder_layers,
+            **options,
+            alignment_layer=alignment_layer - 1,
+            alignment_heads=config.num_heads,
+        ),
+    )
+    arrays = _arrays(config, weights, tokenizers)
+
+    def fill(owner: Any, name: str, _value: Any) -> None:
+        if name in arrays:
+            setattr(owner, name.rpartition("/")[2], arrays[name])
+
+    visit_spec(spec, fill)
+    spec.register_source_vocabulary([*tokenizers.source.vocabulary])
+    spec.register_target_vocabulary([*tokenizers.target.vocabulary])
+    spec.config.unk_token = SPECIAL_PIECES[UNK]
+    spec.config.bos_token = spec.config.decoder_start_token = SPECIAL_PIECES[START]
+    spec.config.eos_token = SPECIAL_PIECES[END]
+    spec.config.layer_norm_epsilon = config.norm_epsilon
+    return spec
+
+
+def _arrays(config: ModelConfig, weights: Mapping[str, Any], tokenizers: TokenizerPair) -> dict[str, Any]:
+    """The weights and positions by CTranslate2's names; it stores tied matrices once.
+
+    CTranslate2 stores a dense layer's kernel as [outputs, inputs], the transpose of Keras', and projects
+    queries, keys and values with one matrix. All arrays are copies, since it quantizes them in place.
+    """
+    import numpy as np
+
+    from ptenmt.model.layouts import in_ctranslate2, variable_shapes
+    from ptenmt.model.numpy_transformer import positional_encoding
+
+    parts: dict[str, list[np.ndarray]] = defaultdict(list)
+    weights = {name.partition("/")[2]: array for name, array in weights.items()}  # without the model's name
+    for path, _ in variable_shapes(config, tokenizers.vocabulary_sizes):
+        place = in_ctranslate2(path, is_gated=config.activation == "swiglu")
+        parts[place.names[0]].append(weights[path].T if place.is_transposed else weights[path])
+    arrays = {name: np.concatenate(of_name) for name, of_name in parts.items()}
+    source = arrays["encoder/embeddings_0/weight"]
+    target = arrays.setdefault("decoder/embeddings/weight", source.copy())
+    arrays.setdefault("decoder/projection/weight", target.copy())
+    positions = positional_encoding(config.max_positions, config.d_model)
+    return arrays | {f"{stack}/position_encodings/encodings": positions for stack in ("encoder", "decoder")}
 
 
 def _saved(spec: Any) -> dict[str, bytes]:
