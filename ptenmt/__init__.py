@@ -26,13 +26,12 @@ if TYPE_CHECKING:  # "as" marks them as public for type checkers
         word_alignment as word_alignment,
     )
     from ptenmt.inspection.drawing import draw as draw, save_figure as save_figure
-    from ptenmt.inspection.inspector import Inspector as Inspector
-    from ptenmt.inspection.plots import (
+    from ptenmt.inspection.figures import (
         history_plots as history_plots,
         positions_map as positions_map,
         schedule_plot as schedule_plot,
     )
-    from ptenmt.inspection.tokens import token_panels as token_panels
+    from ptenmt.inspection.inspector import Inspector as Inspector, token_panels as token_panels
     from ptenmt.training.averaging import average as average
     from ptenmt.training.distillation import distil as distil
     from ptenmt.training.session import train as train
@@ -52,9 +51,8 @@ _NAMES = {
     "ptenmt.export.packaging": "export_model",
     "ptenmt.inspection.alignment": "alignment_panel attention_panels attention_weights word_alignment",
     "ptenmt.inspection.drawing": "draw save_figure",
-    "ptenmt.inspection.inspector": "Inspector",
-    "ptenmt.inspection.plots": "history_plots positions_map schedule_plot",
-    "ptenmt.inspection.tokens": "token_panels",
+    "ptenmt.inspection.figures": "history_plots positions_map schedule_plot",
+    "ptenmt.inspection.inspector": "Inspector token_panels",
     "ptenmt.training.averaging": "average",
     "ptenmt.training.distillation": "distil",
     "ptenmt.training.session": "train",

@@ -17,10 +17,8 @@ from ptenmt.inspection.alignment import (
     attention_weights,
     word_alignment,
 )
-from ptenmt.inspection.figures import figure_format
-from ptenmt.inspection.inspector import Inspector
-from ptenmt.inspection.plots import Axis, history_plots, positions_map, schedule_plot
-from ptenmt.inspection.tokens import token_panels
+from ptenmt.inspection.figures import Axis, figure_format, history_plots, positions_map, schedule_plot
+from ptenmt.inspection.inspector import Inspector, token_panels
 from ptenmt.runs import find_run
 
 _MAX_POSITIONS = 10_000

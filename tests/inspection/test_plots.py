@@ -9,8 +9,8 @@ import pytest
 from ptenmt.config import Config, ModelConfig, TrainingConfig
 from ptenmt.errors import ConfigError, PtenmtError, RunError
 from ptenmt.inspection.drawing import draw
-from ptenmt.inspection.figures import Line
-from ptenmt.inspection.plots import (
+from ptenmt.inspection.figures import (
+    Line,
     history_plots,
     positions_map,
     schedule_plot,

@@ -8,8 +8,7 @@ import pytest
 
 from ptenmt.errors import DataError
 from ptenmt.inspection.figures import HeatMap, Table
-from ptenmt.inspection.inspector import Inspector
-from ptenmt.inspection.tokens import token_panels
+from ptenmt.inspection.inspector import Inspector, token_panels
 
 
 def shown(inspector: Inspector, *texts: str | None, **options: int) -> tuple[list[Table], list[HeatMap]]:
