@@ -28,8 +28,7 @@ from ptenmt.cli import options
 from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.tables import print_tables
 from ptenmt.data.corpus import HeldOutSplit
-from ptenmt.evaluation.report import check_report_file, write_report
-from ptenmt.evaluation.score_tables import evaluation_tables
+from ptenmt.evaluation.report import check_report_file, evaluation_tables, write_report
 from ptenmt.runs import find_run
 from ptenmt.translation.translator import uses_keras
 

@@ -2,25 +2,31 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from ptenmt.atomic_files import make_folder, write_text
 from ptenmt.data.corpus import HeldOutSplit, load_split
 from ptenmt.data.store import fingerprint
-from ptenmt.errors import ConfigError, OnProgress, RunError
-from ptenmt.evaluation.comet import Comet
-from ptenmt.evaluation.error_analysis import ErrorAnalysis, EvaluatedSentence, analyse_errors
-from ptenmt.evaluation.robustness import NoiseScores, score_robustness
+from ptenmt.errors import ConfigError, OnProgress, PtenmtError, RunError
+from ptenmt.evaluation.error_analysis import (
+    ErrorAnalysis,
+    EvaluatedSentence,
+    NoiseScores,
+    analyse_errors,
+    score_robustness,
+)
 from ptenmt.evaluation.systems import LoadOptions, SearchFacts, System, teacher_forced
 from ptenmt.evaluation.test_sets import PLAIN_TEXT, EvaluationFiles, Hypotheses, TestSet
 from ptenmt.runs import Run, check_task, find_run
 from ptenmt.runs.history import perplexity
-from ptenmt.scores import MetricName, Score, Scorer
+from ptenmt.scores import MetricName, Score, Scorer, mean_score
 
 SENTENCE_METRIC: MetricName = "chrF2++"
 LENGTH_METRICS: tuple[MetricName, ...] = ("BLEU", "chrF2++")
 """By source length; TER takes long."""
+_COMET_BATCH = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,3 +251,50 @@ def _sentences(test_set: TestSet, output: Hypotheses) -> list[EvaluatedSentence]
         )
         for row, text in enumerate(output.texts)
     ]
+
+
+class Comet:
+    """COMET, a learned metric: a loaded model, to score translations of one test set.
+
+    unbabel-comet is no dependency: it needs gigabytes, and a GPU.
+    """
+
+    def __init__(self, model: str, test_set: TestSet) -> None:
+        """Load a model: a checkpoint, or a name such as Unbabel/wmt22-comet-da, which is downloaded once.
+
+        Raises ConfigError if the sources are unknown, PtenmtError if unbabel-comet is not installed, or has
+        no such model.
+        """
+        if test_set.sources is None:
+            raise ConfigError("COMET needs the sources, but only references are given", "add --source FILE")
+        try:
+            import comet
+        except ImportError as error:
+            raise PtenmtError(
+                f"COMET needs unbabel-comet, which cannot be imported: {error}", "pip install unbabel-comet"
+            ) from error
+        try:
+            path = model if Path(model).is_file() else comet.download_model(model)
+            self._model = comet.load_from_checkpoint(path)
+        except Exception as error:  # whatever its libraries raise
+            reason = str(error).strip("'\"").partition("\n")[0]
+            raise PtenmtError(f"cannot load the COMET model {model}: {reason}") from error
+        try:
+            installed = version("unbabel-comet")
+        except PackageNotFoundError:
+            installed = "unknown"
+        self._signature = {"model": model, "version": installed}
+        references = [test_set.references_of(row)[0] for row in range(len(test_set))]
+        self._pairs = list(zip(test_set.sources, references, strict=True))
+
+    def score(self, texts: Sequence[str]) -> Score:
+        """100 times the mean of the sentences, with the first reference of each."""
+        import torch  # of unbabel-comet
+
+        samples = [
+            {"src": source, "mt": text, "ref": reference}
+            for (source, reference), text in zip(self._pairs, texts, strict=True)
+        ]
+        gpus = 1 if torch.cuda.is_available() else 0
+        found: Any = self._model.predict(samples, batch_size=_COMET_BATCH, gpus=gpus, progress_bar=False)
+        return mean_score("COMET", self._signature, [100 * float(score) for score in found.scores])

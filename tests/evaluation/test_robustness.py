@@ -6,7 +6,7 @@ import pytest
 from copy_task import TrainedRun
 
 from ptenmt.evaluation import Evaluation, EvaluationFiles, LoadOptions, evaluate
-from ptenmt.evaluation.robustness import noisy_pairs
+from ptenmt.evaluation.error_analysis import noisy_pairs
 
 
 @pytest.fixture(scope="module")
