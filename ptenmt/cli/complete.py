@@ -10,8 +10,7 @@ from ptenmt.cli.tables import print_table
 from ptenmt.config import DecodingConfig
 from ptenmt.errors import ConfigError
 from ptenmt.inspection.figures import Table
-from ptenmt.runs import Run, find_run
-from ptenmt.runs.history import NOTHING
+from ptenmt.runs import NOTHING, Run, find_run
 from ptenmt.tokenizers import SPECIAL_PIECES
 from ptenmt.translation.completion import Completer, held_out_loss
 

@@ -14,8 +14,7 @@ from ptenmt import processes
 from ptenmt.atomic_files import json_text
 from ptenmt.config.loading import show_value
 from ptenmt.errors import DownloadProgress, OutputError, PtenmtError
-from ptenmt.runs import NOTICE
-from ptenmt.runs.history import NOTHING, perplexity
+from ptenmt.runs import NOTHING, NOTICE, perplexity
 from ptenmt.signals import process_signals
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ptenmt.cli.console import Screen, make_console, standard_output
 from ptenmt.inspection.figures import HeatMap, LinePlot, Panel, Table
-from ptenmt.runs.history import NOTHING
+from ptenmt.runs import NOTHING
 
 _SHOWN_COLUMNS = 4
 _SHOWN_VALUE = 0.005

@@ -15,7 +15,7 @@ from ptenmt.cli.console import (
 )
 from ptenmt.cli.tables import metric_name, metric_value
 from ptenmt.config import Config
-from ptenmt.runs.history import NOTHING
+from ptenmt.runs import NOTHING
 from ptenmt.training import events
 
 _PLAIN_REPORTS_PER_EPOCH = 4

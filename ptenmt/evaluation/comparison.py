@@ -12,8 +12,7 @@ from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.errors import OnProgress, RunError
 from ptenmt.evaluation.evaluation import held_out_test_set
 from ptenmt.evaluation.systems import LoadOptions, SearchFacts, System
-from ptenmt.runs import Run, find_run
-from ptenmt.runs.history import History
+from ptenmt.runs import History, Run, find_run
 from ptenmt.runs.weights import list_weights
 from ptenmt.scores import Difference, Scorer
 

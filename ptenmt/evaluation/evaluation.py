@@ -19,8 +19,7 @@ from ptenmt.evaluation.error_analysis import (
 )
 from ptenmt.evaluation.systems import LoadOptions, SearchFacts, System, teacher_forced
 from ptenmt.evaluation.test_sets import PLAIN_TEXT, EvaluationFiles, Hypotheses, TestSet
-from ptenmt.runs import Run, check_task, find_run
-from ptenmt.runs.history import perplexity
+from ptenmt.runs import Run, check_task, find_run, perplexity
 from ptenmt.scores import MetricName, Score, Scorer, mean_score
 
 SENTENCE_METRIC: MetricName = "chrF2++"

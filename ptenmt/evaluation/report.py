@@ -16,8 +16,7 @@ from ptenmt.errors import OutputError
 from ptenmt.evaluation.error_analysis import Band, EvaluatedSentence, NoiseScores
 from ptenmt.evaluation.evaluation import Evaluation
 from ptenmt.inspection.figures import Table
-from ptenmt.runs import Run, versions
-from ptenmt.runs.history import NOTHING
+from ptenmt.runs import NOTHING, Run, versions
 
 
 def check_report_file(file: Path) -> None:

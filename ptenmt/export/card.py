@@ -14,8 +14,7 @@ from ptenmt.config import Config, CorpusFile, DecodingConfig
 from ptenmt.config.loading import without_paths
 from ptenmt.data.languages import language_name
 from ptenmt.data.text import spacing
-from ptenmt.runs import versions
-from ptenmt.runs.history import NOTHING, History
+from ptenmt.runs import NOTHING, History, versions
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.scores import Scorer
 from ptenmt.tokenizers import suppressed_ids

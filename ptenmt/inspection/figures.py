@@ -15,8 +15,7 @@ from ptenmt.config import Config, TrainingConfig
 from ptenmt.config.schedule import learning_rate, num_warmup_steps
 from ptenmt.errors import ConfigError, OutputError, PtenmtError, RunError
 from ptenmt.model.numpy_transformer import positional_encoding
-from ptenmt.runs import Run, find_run
-from ptenmt.runs.history import History
+from ptenmt.runs import History, Run, find_run
 
 Palette = Literal["blues", "reds", "greys", "diverging"]
 Axis = Literal["steps", "epochs", "minutes"]

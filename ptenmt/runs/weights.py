@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING
 from ptenmt.atomic_files import json_checksum, output_errors, write_bytes
 from ptenmt.config import Config, ModelConfig
 from ptenmt.errors import CheckpointError, OutputError
-from ptenmt.runs.directory import Choice, Run
-from ptenmt.runs.history import rank
+from ptenmt.runs.directory import Choice, Run, rank
 from ptenmt.tokenizers import tokenizer_fingerprint
 
 if TYPE_CHECKING:

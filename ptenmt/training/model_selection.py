@@ -6,8 +6,7 @@ from typing import Protocol
 
 from ptenmt.config import Config
 from ptenmt.config.schedule import num_steps
-from ptenmt.runs import Run
-from ptenmt.runs.history import History, rank
+from ptenmt.runs import History, Run, rank
 from ptenmt.runs.weights import keep_best
 from ptenmt.training.distributed import Workers
 from ptenmt.training.events import Scores, Validated, ValidationStep

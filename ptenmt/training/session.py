@@ -10,8 +10,7 @@ from ptenmt.config import Config
 from ptenmt.errors import OnDownload
 from ptenmt.model.ctranslate2_model import why_not_ctranslate2
 from ptenmt.processes import load_tensorflow
-from ptenmt.runs import Run, run_path, set_aside
-from ptenmt.runs.history import History
+from ptenmt.runs import History, Run, run_path, set_aside
 from ptenmt.signals import StopSignals
 from ptenmt.training.conversion import prepare_for_translating
 

@@ -14,8 +14,7 @@ from ptenmt.config.schedule import num_steps
 from ptenmt.data.batches import BatchPlan
 from ptenmt.errors import TrainingError
 from ptenmt.model.transformer import TrainableModel
-from ptenmt.runs import Run
-from ptenmt.runs.history import History
+from ptenmt.runs import History, Run
 from ptenmt.runs.weights import write_weights
 from ptenmt.training import events
 from ptenmt.training.distributed import Workers

@@ -11,8 +11,7 @@ from ptenmt.config import Config, DecodingConfig
 from ptenmt.data.text import TextPreparation
 from ptenmt.errors import DataError
 from ptenmt.model.numpy_transformer import NumpyNextWord
-from ptenmt.runs import Choice, Run
-from ptenmt.runs.history import History
+from ptenmt.runs import Choice, History, Run
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import SPECIAL_PIECES, UNK, Tokenizer
 from ptenmt.tokenizers.words import WordTokenizer

@@ -11,8 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ptenmt.cli.app import app
-from ptenmt.runs import Run
-from ptenmt.runs.history import History
+from ptenmt.runs import History, Run
 
 Command = Callable[..., Any]
 

@@ -8,8 +8,7 @@ import pytest
 
 from ptenmt.config.loading import find_config
 from ptenmt.data.text import TextPreparation
-from ptenmt.runs import Run
-from ptenmt.runs.history import History
+from ptenmt.runs import History, Run
 from ptenmt.tokenizers.words import split_words
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ptenmt.runs.history import History
+from ptenmt.runs import History
 from ptenmt.runs.weights import read_info
 
 

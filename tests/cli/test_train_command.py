@@ -17,8 +17,7 @@ import pytest
 
 from ptenmt.cli.options import COMMAND_LINE, resume_command
 from ptenmt.cli.training_view import TrainingView
-from ptenmt.runs import Run
-from ptenmt.runs.history import History
+from ptenmt.runs import History, Run
 from ptenmt.runs.weights import read_info
 from ptenmt.training.events import CheckpointSaved, Event
 

@@ -5,8 +5,7 @@ from pathlib import Path
 from random_models import write_run
 
 from ptenmt.config import Config, DecodingConfig, ModelConfig, TokenizerConfig
-from ptenmt.runs import Run
-from ptenmt.runs.history import History
+from ptenmt.runs import History, Run
 from ptenmt.tokenizers import SPECIAL_PIECES, TokenizerPair, build_tokenizers
 from ptenmt.tokenizers.wordpiece import WordPieceTokenizer
 

@@ -10,8 +10,7 @@ from ptenmt import export_model
 from ptenmt.config import BatchConfig, CheckpointConfig, Config, DataConfig, TrainingConfig
 from ptenmt.errors import RunError, TokenizerError
 from ptenmt.importing.run import import_model
-from ptenmt.runs import Run
-from ptenmt.runs.history import History
+from ptenmt.runs import History, Run
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.training.session import train
 

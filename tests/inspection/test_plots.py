@@ -16,8 +16,7 @@ from ptenmt.inspection.figures import (
     schedule_plot,
 )
 from ptenmt.model.numpy_transformer import positional_encoding
-from ptenmt.runs import Run
-from ptenmt.runs.history import History
+from ptenmt.runs import History, Run
 
 
 def point(step: int, loss: float, seconds: float, tokens: int = 600) -> dict[str, Any]:

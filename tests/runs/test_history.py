@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from ptenmt.runs.history import History
+from ptenmt.runs import History
 
 LINES = [
     {"step": 50, "loss": 6.5},

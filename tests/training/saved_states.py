@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from ptenmt.runs import Run
-from ptenmt.runs.history import History
+from ptenmt.runs import History, Run
 
 
 def tensors(run: Run) -> dict[str, Any]:

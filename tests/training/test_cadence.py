@@ -11,8 +11,7 @@ import pytest
 
 from ptenmt.config import CheckpointConfig, Config, TrainingConfig, ValidationConfig
 from ptenmt.model.loss import TokenSums
-from ptenmt.runs import Run
-from ptenmt.runs.history import History
+from ptenmt.runs import History, Run
 from ptenmt.runs.weights import read_info
 from ptenmt.training.events import (
     CheckpointSaved,

@@ -11,8 +11,7 @@ from recorded_events import begin, of
 
 from ptenmt.config import CheckpointConfig, Config, DecodingConfig, TrainingConfig
 from ptenmt.errors import DataError, RunError
-from ptenmt.runs import Run
-from ptenmt.runs.history import History
+from ptenmt.runs import History, Run
 from ptenmt.training.events import CorpusReady, Event, TrainingStarted, Warned
 from ptenmt.training.session import train
 

@@ -20,7 +20,7 @@ from ptenmt.config import (
 )
 from ptenmt.data.batches import Batch, BatchPlan
 from ptenmt.errors import TrainingError
-from ptenmt.runs.history import History
+from ptenmt.runs import History
 from ptenmt.runs.weights import read_weights
 from ptenmt.training.events import CheckpointSaved, Event, StepDone, Warned
 from ptenmt.training.trainer import Trainer

@@ -8,8 +8,7 @@ from copy_task import uncompiled
 from saved_states import assert_same, losses, tensors
 
 from ptenmt.config import BatchConfig, Config
-from ptenmt.runs import Run
-from ptenmt.runs.history import History
+from ptenmt.runs import History, Run
 from ptenmt.training.events import (
     CheckpointSaved,
     Event,

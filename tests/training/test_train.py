@@ -12,8 +12,7 @@ from copy_task import TrainedRun
 from recorded_events import begin, ends_of_epochs, of
 
 from ptenmt.config import Config, TrainingConfig
-from ptenmt.runs import Run
-from ptenmt.runs.history import History
+from ptenmt.runs import History, Run
 from ptenmt.training.events import (
     CheckpointSaved,
     CorpusReady,

@@ -20,8 +20,7 @@ from ptenmt.config import (
     ValidationConfig,
 )
 from ptenmt.data.batches import encode_pairs
-from ptenmt.runs import Run
-from ptenmt.runs.history import History
+from ptenmt.runs import History, Run
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.runs.weights import read_info, read_weights
 from ptenmt.training.conversion import prepare_for_translating

@@ -12,8 +12,7 @@ from copy_task import TrainedRun, write_pairs
 from ptenmt.config import Config, TokenizerConfig, TrainingConfig, ValidationConfig
 from ptenmt.config.loading import load_config
 from ptenmt.errors import RunError
-from ptenmt.runs import Run
-from ptenmt.runs.history import History
+from ptenmt.runs import History, Run
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.runs.weights import read_info
 from ptenmt.training.events import Event, Validated, Warned

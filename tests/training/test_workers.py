@@ -27,8 +27,7 @@ from ptenmt.config import (
 )
 from ptenmt.config.loading import dump_config
 from ptenmt.errors import ConfigError, TrainingError
-from ptenmt.runs import Run
-from ptenmt.runs.history import History
+from ptenmt.runs import History, Run
 from ptenmt.training.distributed import Cluster, find_cluster, meet
 from ptenmt.training.session import train
 
