@@ -334,35 +334,32 @@ class Transformer(FromConfig, keras.Model):
     def hidden(self, inputs: tuple[Any, Any], training: bool = False) -> Any:
         """Return the decoder's output [B, T, D], which ``final`` maps to logits; see ``call``."""
         source, target = inputs
-        source = self._without_marks(source)
-        source_mask = padding_mask(source)
-        memory = self.encoder(source, source_mask, training=training)
+        memory, source_mask = self.encode(source, training=training)
         return self.decoder(target, memory, source_mask, training=training)
 
-    def encode(self, source: Any) -> Any:
-        """Encode source ids [B, S] -> memory [B, S, D], or [B, S - 1, D] of a model that reads no [START]."""
-        source = self._without_marks(source)
-        return self.encoder(source, padding_mask(source))
+    def encode(self, source: Any, training: bool = False) -> tuple[Any, Any]:
+        """Encode source ids [B, S] -> memory [B, S, D], and its padding mask, boolean [B, 1, 1, S].
+
+        A model that reads no [START] has S - 1 positions there.
+        """
+        if self.config.source_marks == "none":  # [END] becomes padding
+            source = ops.where(ops.equal(source, END), PAD, source)
+        source = source if self.config.source_marks == "both" else source[:, 1:]
+        source_mask = padding_mask(source)
+        return self.encoder(source, source_mask, training=training), source_mask
 
     def start(self, source: Any) -> DecoderState:
         """Encode source ids [B, S] and return the state before the first ``decode_step``."""
-        memory = self.encode(source)
+        memory, source_mask = self.encode(source)
         caches = [block.cross_attention.keys_and_values(memory) for block in self.decoder.blocks]
         # An empty cache: slices of length 0 have the right batch, heads, widths and dtype.
         past = [(ops.zeros_like(keys[:, :, :0]), ops.zeros_like(values[:, :, :0])) for keys, values in caches]
-        return DecoderState(padding_mask(self._without_marks(source)), caches, past)
+        return DecoderState(source_mask, caches, past)
 
     def decode_step(self, tokens: Any, state: DecoderState) -> tuple[Any, DecoderState]:
         """Feed one token [B] of each sentence, no padding -> logits [B, V] of the next, and the new cache."""
         hidden, state = self.decoder.step(tokens, state)
         return self.final(hidden), state
-
-    def _without_marks(self, source: Any) -> Any:
-        """The ids that the encoder reads of source ids [B, S]: [B, S], or [B, S - 1] without [START]."""
-        marks = self.config.source_marks
-        if marks == "none":  # [END] becomes padding
-            source = ops.where(ops.equal(source, END), PAD, source)
-        return source if marks == "both" else source[:, 1:]
 
 
 def functional_transformer(
