@@ -12,8 +12,15 @@ from ptenmt.data.readers import has_many_zeros
 from ptenmt.documents.html import Html
 from ptenmt.documents.markdown import markdown
 from ptenmt.documents.office import epub, office_document, open_document_text
-from ptenmt.documents.plain_text import Parsed, plain_text, subrip, web_vtt
-from ptenmt.documents.strings import gettext_messages, json_strings, yaml_strings
+from ptenmt.documents.text_files import (
+    Parsed,
+    gettext_messages,
+    json_strings,
+    plain_text,
+    subrip,
+    web_vtt,
+    yaml_strings,
+)
 from ptenmt.errors import DocumentError, OnProgress
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.glossary import Glossary

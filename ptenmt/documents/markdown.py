@@ -18,8 +18,7 @@ from yaml import YAMLError
 
 from ptenmt.documents.html import BLOCKS
 from ptenmt.documents.inline import LINE_BREAK, Piece, StringText, check_text, html_tag, is_prose, tagged
-from ptenmt.documents.plain_text import TextFile, wrapped
-from ptenmt.documents.strings import yaml_values
+from ptenmt.documents.text_files import TextFile, wrapped, yaml_values
 from ptenmt.translation.markup import Fragment
 
 _DIALECT = re.compile(r"^(?:!!!|\?\?\?|:::|\$\$)", re.MULTILINE)

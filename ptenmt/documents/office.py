@@ -21,7 +21,7 @@ from lxml import etree
 
 from ptenmt.documents.html import SPACE, Html
 from ptenmt.documents.inline import CONTAINER, Node, Piece, TreeUnit, check_tags, is_prose, limited
-from ptenmt.documents.plain_text import Parsed
+from ptenmt.documents.text_files import Parsed
 from ptenmt.errors import DocumentError
 from ptenmt.translation.markup import Fragment
 
