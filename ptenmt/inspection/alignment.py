@@ -154,8 +154,6 @@ class AlignedPair:
     no tokens or attends to none."""
     layer: int
     """The layer of the cross-attention, counted from 1."""
-    heads: str
-    """``head 2``, or ``mean over the heads``."""
 
     @property
     def links(self) -> list[tuple[int, int]]:
@@ -212,34 +210,19 @@ def _stripped_words(text: str) -> list[str]:
     return [word.strip() for word in words_of(text)]
 
 
-def word_alignment(
-    inspector: Inspector,
-    text: str,
-    translation: str | None = None,
-    *,
-    layer: int | None = None,
-    head: int | Literal["mean"] = "mean",
-) -> AlignedPair:
+def word_alignment(inspector: Inspector, text: str, translation: str | None = None) -> AlignedPair:
     """Align the words of a sentence and its translation, by default the model's own.
 
-    ``layer`` is that of the cross-attention, by default ``TrainedModel.alignment_layer``; layers and heads
-    are counted from 1.
-
-    Raises:
-        DataError: One of the texts is empty, or the model's translation is.
-        ConfigError: There is no such layer or head.
+    The attention is the mean over the heads of ``TrainedModel.alignment_layer``. Raises DataError if one of
+    the texts is empty, or the model's translation is.
     """
     reading = inspector.read(text, translation)
     source_words, target_words = reading.source_text.split(), reading.target_text.split()
     if not target_words:
         raise DataError(f"the model's translation of {text!r} is empty", "give a translation with --target")
-    num_layers = inspector.model.config.num_decoder_layers
-    layer = inspector.alignment_layer if layer is None else layer
-    check_number("layer", layer, num_layers, "decoder")
     attention = inspector.model.attention(np.array([reading.source]), np.array([reading.target[:-1]]))
-    ((heads, chosen),) = chosen_heads(attention[weights_name("cross", layer)][0], head).items()
     of_words = word_weights(
-        chosen,
+        attention[weights_name("cross", inspector.alignment_layer)][0].mean(axis=0),
         (source_words, reading.source_pieces),
         (target_words, reading.target_pieces[1:]),  # row t is for writing token t + 1
     )
@@ -247,15 +230,14 @@ def word_alignment(
         source_words=source_words,
         target_words=target_words,
         weights=np.array(of_words, float),
-        layer=layer,
-        heads=heads,
+        layer=inspector.alignment_layer,
     )
 
 
 def alignment_panel(pair: AlignedPair) -> HeatMap:
     """Target words (rows) and source words (columns) with the links marked."""
     return HeatMap(
-        title=f"Word alignment (decoder, layer {pair.layer}: {pair.heads})",
+        title=f"Word alignment (decoder, layer {pair.layer}: mean over the heads)",
         values=pair.weights,
         high=max(float(pair.weights.max(initial=0)), 1e-6),
         row_name="target word",

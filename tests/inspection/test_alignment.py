@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from copy_task import TrainedRun
 
-from ptenmt.config import ModelConfig
-from ptenmt.errors import ConfigError, DataError
+from ptenmt.errors import DataError
 from ptenmt.inspection.alignment import (
     AlignedPair,
     alignment_panel,
@@ -42,7 +41,6 @@ def scripted(weights: Any, source: str, target: str) -> AlignedPair:
         )
 
     model = SimpleNamespace(
-        config=ModelConfig(num_layers=3),
         attention=lambda _source, _target: {
             f"decoder_layer{layer}_block2": np.array([weights]) * (layer == 2) for layer in (1, 2, 3)
         },
@@ -63,7 +61,7 @@ def test_the_attention_of_tokens_is_summed_over_words():
     assert (found.source_words, found.target_words) == (["o", "gato"], ["the", "cats"])
     np.testing.assert_allclose(found.weights, [[0.5, 0.5], [0.3 / 1.55, 1.25 / 1.55]], atol=1e-4)
     assert found.links == [(0, 0), (1, 1)]
-    assert (found.layer, found.heads) == (2, "mean over the heads"), "of three layers"
+    assert found.layer == 2, "of three layers"
 
 
 def test_the_last_layer_but_one_aligns_except_in_shallow_models():
@@ -110,27 +108,15 @@ def test_words_without_a_token_have_no_link():
         target_words=["x", "!"],
         weights=np.array([[0.1, 0.7], [0, 0]]),
         layer=3,
-        heads="head 2",
     )
     assert found.links == [(1, 0)]
     assert replace(found, source_words=[], weights=np.zeros((2, 0))).links == []
-    assert alignment_panel(found).title == "Word alignment (decoder, layer 3: head 2)"
+    assert alignment_panel(found).title == "Word alignment (decoder, layer 3: mean over the heads)"
 
 
 def test_a_model_that_copies_aligns_each_word_with_itself(inspector: Inspector):
     for text in SENTENCES:
         assert word_alignment(inspector, text).links == [(place, place) for place in range(len(text.split()))]
-
-
-def test_head_and_layer_choose(inspector: Inspector):
-    text = SENTENCES[0]
-    heads = [word_alignment(inspector, text, head=head).weights for head in (1, 2, 3, 4)]
-    found = word_alignment(inspector, text)
-    assert found.heads == "mean over the heads"
-    # Each head alone is normalized over the words once more.
-    np.testing.assert_allclose(found.weights, np.mean(heads, axis=0), atol=0.02)
-    with pytest.raises(ConfigError, match="no layer 2: the decoder has one layer, which is 1"):
-        word_alignment(inspector, text, layer=2)
 
 
 def test_an_empty_translation_is_an_error(copied: TrainedRun):
