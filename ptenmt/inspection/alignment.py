@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from ptenmt.errors import ConfigError, DataError
 from ptenmt.inspection.figures import HeatMap, Palette
 from ptenmt.inspection.inspector import Inspector
 from ptenmt.model.ctranslate2_model import default_alignment_layer
-from ptenmt.model.numpy_transformer import NumpyTransformer
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.translation.word_alignment import word_weights, words_of
 
@@ -73,7 +72,7 @@ def attention_weights(inspector: Inspector, text: str, translation: str | None =
         source, target = reading.source_pieces, reading.target_pieces
     elif translation is None:
         typed = inspector.read_words(text)
-        weights = inspector.next_word.attention(np.array([typed.ids]))
+        weights = inspector.model.attention(np.array([typed.ids]))
         source, target = typed.words, []
     else:
         raise ConfigError("a next-word model reads one text, without a translation", "leave out --target")
@@ -172,7 +171,7 @@ def choose_layer(trained: TrainedModel, pairs: Sequence[SentencePair]) -> int:
     model's depth decides.
     """
     config, tokenizers = trained.config.model, trained.tokenizers
-    model = NumpyTransformer(config, trained.weights)
+    model: Any = trained.numpy_model
     sure_pairs = [pair for pair in pairs if _sure_words(*pair)][:_MAX_SURE_PAIRS]
     layers = range(1, config.num_decoder_layers + 1)
     hits: dict[str, list[list[bool]]] = {}  # of each word, for each time that it occurs, of each layer

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ptenmt.data.text import repair_wordpiece
 from ptenmt.errors import DataError
 from ptenmt.inspection.figures import HeatMap, Panel, Table
-from ptenmt.model.numpy_transformer import NumpyNextWord, NumpyTransformer
 from ptenmt.runs import Choice, Run, check_task
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import END, PAD, START, UNK, Tokenizer
@@ -61,17 +61,10 @@ class Inspector:
         self._warn = on_warning
         self._encoding = TextEncoder(self.tokenizers, self.config)
 
-    @cached_property
-    def model(self) -> NumpyTransformer:
-        """The translator's model; RunError for a next-word model."""
-        check_task(self.run, self.config.task, "translation")
-        return NumpyTransformer(self.config.model, self._trained.weights)
-
-    @cached_property
-    def next_word(self) -> NumpyNextWord:
-        """The next-word model; RunError for a translator."""
-        check_task(self.run, self.config.task, "next-word")
-        return NumpyNextWord(self.config.model, self._trained.weights)
+    @property
+    def model(self) -> Any:
+        """The model in NumPy: a ``NumpyTransformer``, or a ``NumpyNextWord``."""
+        return self._trained.numpy_model
 
     @cached_property
     def translator(self) -> Translator:
