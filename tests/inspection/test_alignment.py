@@ -75,9 +75,6 @@ def test_the_layer_that_links_equal_words_is_chosen_and_kept(
     """Layer ``aligning`` looks at equal ids, the others at [START] and at the end of the source."""
 
     class Scripted:
-        def __init__(self, *_arguments: Any) -> None:
-            pass
-
         def attention(self, source: np.ndarray, target: np.ndarray) -> dict[str, np.ndarray]:
             written = np.pad(target[:, 1:], ((0, 0), (0, 1)))
             equal = (written[:, :, None] == source[:, None, :]).astype(float)
@@ -88,7 +85,7 @@ def test_the_layer_that_links_equal_words_is_chosen_and_kept(
                 for layer in (1, 2, 3)
             }
 
-    monkeypatch.setattr("ptenmt.inspection.alignment.NumpyTransformer", Scripted)
+    monkeypatch.setattr(TrainedModel, "numpy_model", Scripted())
     run = Run(Path(shutil.copytree(copied.path, tmp_path / "run")))
     trained = TrainedModel.load(run)
     assert trained.weights
