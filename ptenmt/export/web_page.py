@@ -16,7 +16,7 @@ import numpy as np
 from ptenmt.config import Config
 from ptenmt.errors import ExportError
 from ptenmt.export.card import lacking, never_generated
-from ptenmt.model.ctranslate2_model import why_not_ctranslate2
+from ptenmt.model.ctranslate2_model import specification, why_not_ctranslate2
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 
@@ -112,8 +112,6 @@ def _html(markdown: str) -> str:
 
 def model_parts(trained: TrainedModel) -> tuple[dict[str, Any], bytes]:
     """What the page's engine reads: tokens, options and an index of arrays; and the arrays, as in int8."""
-    from ptenmt.model.ctranslate2_model import specification
-
     config, pair = trained.config, trained.tokenizers
     spec = specification(config.model, trained.weights, pair, trained.alignment_layer)
     spec.validate()
