@@ -84,9 +84,27 @@ class System:
         return cls(trained=trained, translator=translator)
 
     def translate(self, test_set: TestSet, on_progress: OnProgress) -> tuple[Hypotheses, SearchFacts]:
-        """Translate all sources of a test set, which must be known."""
+        """Translate all sources of a test set, which must be known.
+
+        Sentences of a corpus are read as in training; other texts, and those of a corpus that was prepared in
+        another way, as users' texts are.
+        """
+        sources, prepared = test_set.sources, test_set.prepared
+        assert sources is not None
+        assert prepared is not None
+        configs = test_set.data, self.translator.config.data
+        form, own_form = ((preparation_options(config), config.languages) for config in configs)
+        is_prepared = test_set.is_corpus and form == own_form
         started = time.perf_counter()
-        translations = self.translations(test_set, on_progress)
+        translations: list[Translation] = []
+        for buffer in self.translator.translate_buffers(
+            prepared if is_prepared else sources,
+            buffer_size=_BUFFER_SIZE,
+            is_prepared=is_prepared,
+            with_scores=False,
+        ):
+            translations += buffer
+            on_progress("translating", len(translations), len(sources))
         seconds = time.perf_counter() - started
         hypotheses = test_set.hypotheses_from_translations(translations)
         engine, decoding = self.translator.engine, self.translator.config.decoding
@@ -100,33 +118,6 @@ class System:
             seconds=seconds,
         )
         return hypotheses, facts
-
-    def translations(self, test_set: TestSet, on_progress: OnProgress) -> list[Translation]:
-        """The translations of all sources, with everything that is known of them.
-
-        Sentences of a corpus are read as in training; other texts, and those of a corpus that was prepared in
-        another way, as users' texts are.
-        """
-        sources, prepared = test_set.sources, test_set.prepared
-        assert sources is not None
-        assert prepared is not None
-        is_prepared = test_set.is_corpus and self._is_prepared_as(test_set)
-        translations: list[Translation] = []
-        for buffer in self.translator.translate_buffers(
-            prepared if is_prepared else sources,
-            buffer_size=_BUFFER_SIZE,
-            is_prepared=is_prepared,
-            with_scores=False,
-        ):
-            translations += buffer
-            on_progress("translating", len(translations), len(sources))
-        return translations
-
-    def _is_prepared_as(self, test_set: TestSet) -> bool:
-        """Whether the run's own corpus is prepared as this test set is."""
-        configs = test_set.data, self.translator.config.data
-        form, own_form = ((preparation_options(config), config.languages) for config in configs)
-        return form == own_form
 
 
 def teacher_forced(
