@@ -1,7 +1,7 @@
 """Corpus scores with confidence intervals and significance tests, all computed by sacreBLEU."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 TextForm = Literal["detokenized", "lowercased", "tokenized"]
@@ -23,7 +23,7 @@ _SEED = 12345
 """sacreBLEU's."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Score:
     """A corpus score with its bootstrap confidence interval and signature."""
 
@@ -37,21 +37,14 @@ class Score:
     """Half the width of the 95% confidence interval around ``mean``."""
     signature: str
     """sacreBLEU's signature; quote it with the value."""
+    low: float = field(init=False)
+    """Lower end of the 95% confidence interval, at least 0."""
+    high: float = field(init=False)
+    """Upper end of the 95% confidence interval, at most 100 where higher is better."""
 
-    @property
-    def low(self) -> float:
-        """Lower end of the 95% confidence interval, at least 0."""
-        return max(self.mean - self.margin, 0.0)
-
-    @property
-    def high(self) -> float:
-        """Upper end of the 95% confidence interval, at most 100 where higher is better."""
-        end = self.mean + self.margin
-        return end if self.name in LOWER_IS_BETTER else min(end, 100.0)
-
-    def facts(self) -> dict[str, Any]:
-        """The score and its interval as JSON values."""
-        return asdict(self) | {"low": self.low, "high": self.high}
+    def __post_init__(self) -> None:
+        self.low, end = max(self.mean - self.margin, 0.0), self.mean + self.margin
+        self.high = end if self.name in LOWER_IS_BETTER else min(end, 100.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,11 +55,6 @@ class Difference:
     baseline: Score
     p_value: float | None
     """Of sacreBLEU's paired bootstrap test; None: the outputs score identically sentence by sentence."""
-
-    def facts(self) -> dict[str, Any]:
-        """Both scores and the p-value as JSON values."""
-        scores = {"score": self.score.facts(), "baseline": self.baseline.facts()}
-        return {**scores, "p_value": self.p_value}
 
 
 class Scorer:

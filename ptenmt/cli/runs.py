@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -184,7 +185,7 @@ def compare(
     for name in comparison.without_weights:
         screen.warn(f"{name} has no weights: it cannot be used")
     print_comparison(comparison)
-    return comparison.facts()
+    return asdict(comparison)
 
 
 def print_comparison(comparison: "RunComparison") -> None:

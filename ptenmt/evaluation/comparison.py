@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -55,14 +55,6 @@ class RunScores:
     search: SearchFacts
     sentences_per_second: float
 
-    def facts(self) -> dict[str, Any]:
-        """The scores, the search and its speed as JSON values."""
-        return {
-            "differences": [difference.facts() for difference in self.differences],
-            "search": asdict(self.search),
-            "sentences_per_second": self.sentences_per_second,
-        }
-
 
 @dataclass(frozen=True, kw_only=True)
 class RunComparison:
@@ -78,17 +70,6 @@ class RunComparison:
     """Which of the first run's pairs all runs translated, if they did."""
     scores: list[RunScores]
     """Of each run; empty if they did not."""
-
-    def facts(self) -> dict[str, Any]:
-        """The comparison as JSON values."""
-        return {
-            "runs": list(map(asdict, self.runs)),
-            "differences": self.differences,
-            "splits_that_differ": self.splits_that_differ,
-            "without_weights": self.without_weights,
-            "split": self.split,
-            "scores": [scores.facts() for scores in self.scores],
-        }
 
 
 def compare(

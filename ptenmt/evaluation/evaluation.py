@@ -95,7 +95,7 @@ class Evaluation:
             "perplexity": self.perplexity,
             "accuracy": self.accuracy,
             "num_truncated": self.num_truncated,
-            "scores": [score.facts() for score in self.scores],
+            "scores": list(map(asdict, self.scores)),
             "search": None if self.search is None else asdict(self.search),
             "sentences_per_second": self.sentences_per_second,
             "error_analysis": asdict(self.error_analysis),
