@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -268,7 +268,9 @@ class Comet:
             raise ConfigError("COMET needs the sources, but only references are given", "add --source FILE")
         try:
             import comet
-        except ImportError as error:
+
+            self._signature = {"model": model, "version": version("unbabel-comet")}
+        except ImportError as error:  # or another package is named comet
             raise PtenmtError(
                 f"COMET needs unbabel-comet, which cannot be imported: {error}", "pip install unbabel-comet"
             ) from error
@@ -278,11 +280,6 @@ class Comet:
         except Exception as error:  # whatever its libraries raise
             reason = str(error).strip("'\"").partition("\n")[0]
             raise PtenmtError(f"cannot load the COMET model {model}: {reason}") from error
-        try:
-            installed = version("unbabel-comet")
-        except PackageNotFoundError:
-            installed = "unknown"
-        self._signature = {"model": model, "version": installed}
         references = [test_set.references_of(row)[0] for row in range(len(test_set))]
         self._pairs = list(zip(test_set.sources, references, strict=True))
 

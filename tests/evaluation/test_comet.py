@@ -46,6 +46,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Model:
     torch.__dict__.update(cuda=SimpleNamespace(is_available=lambda: False))
     monkeypatch.setitem(sys.modules, "comet", comet)
     monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setattr("ptenmt.evaluation.evaluation.version", lambda _package: "2.2.7")
     return stub
 
 
@@ -63,7 +64,7 @@ def test_comet_is_a_score_like_the_others(model: Model, files: EvaluationFiles, 
     evaluation = evaluate(files=files, comet=NAME)
     score = evaluation.scores[-1]
     assert (score.name, score.value) == ("COMET", pytest.approx(90))
-    assert f"model:{NAME}" in score.signature
+    assert f"model:{NAME}|version:2.2.7" in score.signature
     assert "bs:" in score.signature
     (call,) = model.calls
     assert call["samples"][1] == {"src": "dois gatos", "mt": "two cats", "ref": "two cats"}
