@@ -1,18 +1,24 @@
-"""When a training saves, scores, keeps its best models and ends; scores are scripted, nothing is learnt."""
+"""When a training saves, scores, keeps its best models and ends; steps and scores are scripted."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import keras
+import numpy as np
 import pytest
 
 from ptenmt.config import CheckpointConfig, Config, TrainingConfig, ValidationConfig
+from ptenmt.data.batches import BatchPlan, EncodedPairs
+from ptenmt.data.mixing import Mixture
+from ptenmt.data.store import RaggedIds
+from ptenmt.errors import TrainingError
 from ptenmt.model.loss import TokenSums
 from ptenmt.runs import History, Run
-from ptenmt.runs.weights import read_info
+from ptenmt.runs.weights import read_info, read_weights
 from ptenmt.training.events import (
     CheckpointSaved,
     Event,
@@ -21,7 +27,10 @@ from ptenmt.training.events import (
     StepDone,
     Stopped,
     Validated,
+    Warned,
 )
+from ptenmt.training.state import read_checkpoint
+from ptenmt.training.trainer import Trainer
 
 EPOCH = 6  # steps
 
@@ -37,16 +46,34 @@ class Script:
         yield Scores(loss=score, accuracy=score, bleu=score, chrf=score, samples=[])
 
 
+class Weights:
+    """Stands in for a model: one variable."""
+
+    def __init__(self) -> None:
+        self.trainable_variables = [keras.Variable(np.zeros(1, "float32"), name="updates")]
+
+    def count_params(self) -> int:
+        return 1
+
+
 class Step:
-    """Counts, and learns nothing: no compilation."""
+    """An update adds one to each weight; some are skipped, as if the loss were not finite."""
+
+    skipped: Collection[int] = ()
 
     def __init__(self, _config: Config, state: Any, *_others: Any) -> None:
         self._state = state
 
     def __call__(self, _parts: Any) -> None:
-        self._state.global_step.assign_add(1)
-        self._state.step_in_epoch.assign_add(1)
-        self._state.count_update(TokenSums(1.0, 1.0, 1.0), 0.0)
+        state = self._state
+        state.global_step.assign_add(1)
+        state.step_in_epoch.assign_add(1)
+        if int(state.global_step) in self.skipped:
+            state.count_skipped()
+            return
+        state.count_update(TokenSums(1.0, 1.0, 1.0), 0.0)
+        for weight in state.model.trainable_variables:
+            weight.assign(weight + 1)
 
     def learning_rate(self) -> float:
         return 0.5
@@ -80,21 +107,29 @@ Tell = Callable[..., Story]
 
 
 @pytest.fixture
-def tell(
-    quick: Config, build_trainer: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, _every_step: None
-) -> Tell:
+def tell(quick: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, _every_step: None) -> Tell:
     """Trains with some options and scores, and asks to stop after a step."""
     monkeypatch.setattr("ptenmt.training.trainer.TrainStep", Step)
+    side = RaggedIds([[2, 5, 3]] * EPOCH * quick.batch.sentences)
 
-    def play(scores: Sequence[float] = (), stop_after: int | None = None, **sections: Any) -> Story:
-        config = replace(quick, **sections)
-        trainer = build_trainer(config, tmp_path / "run", Script(scores)).trainer
+    def play(
+        scores: Sequence[float] = (),
+        stop_after: int | None = None,
+        skipped: Collection[int] = (),
+        **sections: Any,
+    ) -> Story:
+        monkeypatch.setattr(Step, "skipped", skipped)
+        config, run = replace(quick, **sections), Run(tmp_path / "run")
+        run.path.mkdir(exist_ok=True)
+        mixture = Mixture.configured(config.data, (len(side),))
+        plan = BatchPlan(EncodedPairs(side, side), config.batch, config.seed, mixture)
+        trainer: Any = Trainer(config, run, Weights(), plan, Script(scores))  # type: ignore[arg-type]
         events = []
         for event in trainer.fit():
             events.append(event)
             if isinstance(event, StepDone) and (event.epoch - 1) * EPOCH + event.step_in_epoch == stop_after:
                 trainer.stop()
-        return Story(events, Run(tmp_path / "run"))
+        return Story(events, run)
 
     return play
 
@@ -210,3 +245,42 @@ def test_the_best_weights_are_kept(tell: Tell):
     story = tell([1, 3, 5, 2, 4.5, 4, 5, 3, 1], validation=validation)
     assert story.best == 6
     assert {file.stem for file in story.run.weights_folder.iterdir()} == {"best", "latest"}
+
+
+# Steps that are not finite
+
+
+def test_a_save_that_falls_on_a_skipped_step_is_made_up_for(tell: Tell, monkeypatch: pytest.MonkeyPatch):
+    """And all skipped steps are reported, though only the last step of an epoch reports."""
+    monkeypatch.setattr("ptenmt.training.trainer.SECONDS_BETWEEN_REPORTS", math.inf)
+    checkpoint = CheckpointConfig(every_steps=4, every_epochs=9)
+    story = tell(skipped=(4, 5), checkpoint=checkpoint, validation=NEVER)
+    assert story.saved == [6, 8, 12, 16, 18]
+    (warned,) = story.of(Warned)
+    assert warned.message.startswith("skipped 2 steps (now at step 6): ")
+
+
+def test_a_training_that_has_diverged_ends_and_leaves_its_last_finite_weights(tell: Tell, tmp_path: Path):
+    """A save is due after each step, and one checkpoint is kept: none may come of a step that was skipped."""
+    checkpoint = CheckpointConfig(every_steps=1, keep=1)
+    with pytest.raises(
+        TrainingError, match=r"not finite at step 17 .*epoch 3.* 10 steps in a row"
+    ) as failure:
+        tell(skipped=range(8, 19), checkpoint=checkpoint, validation=NEVER)
+    assert "optimizer.clip_norm" in failure.value.hint
+    run = Run(tmp_path / "run")
+    (kept,) = run.checkpoints()
+    latest = read_weights(run.weights_folder / "latest.safetensors")
+    assert read_checkpoint(kept) == (7, {"updates": [7]}), "the last that was learnt"
+    assert (latest[0].step, latest[1]) == (7, {"updates": [7]})
+
+
+def test_a_stop_waits_for_a_step_that_is_finite(tell: Tell):
+    assert tell(skipped=(8, 9, 10), stop_after=8, validation=NEVER).saved[-1] == 11
+
+
+def test_a_last_step_that_is_not_finite_is_not_saved(tell: Tell):
+    story = tell(skipped=(18,), checkpoint=CheckpointConfig(every_steps=12), validation=NEVER)
+    assert story.saved[-1] == 12
+    assert isinstance(story.events[-1], Warned)
+    assert "the last checkpoint is kept" in story.events[-1].message
