@@ -122,7 +122,7 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
 @pytest.fixture(scope="session")
 def copied(made_once: Callable[..., Path]) -> TrainedRun:
-    """A run that learnt to copy: 24 epochs, saved after 10, 20 and 24 of them, two checkpoints kept."""
+    """A run that learnt to copy: 14 epochs, saved after 6, 12 and 14 of them, two checkpoints kept."""
     from ptenmt.training.session import train
 
     def train_it(folder: Path) -> None:
@@ -133,8 +133,8 @@ def copied(made_once: Callable[..., Path]) -> TrainedRun:
             ),
             model=ModelConfig(num_layers=1, d_model=32, num_heads=4, d_ff=64, dropout=0.1, max_positions=32),
             batch=BatchConfig(sentences=16),
-            training=TrainingConfig(epochs=24, warmup_steps=300),
-            checkpoint=CheckpointConfig(every_epochs=10, keep=2),
+            training=TrainingConfig(epochs=14, warmup_steps=150),
+            checkpoint=CheckpointConfig(every_epochs=6, keep=2),
         )
         events: list[Event] = []
         result = train(config, folder / "run", on_event=events.append)

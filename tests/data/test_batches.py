@@ -58,7 +58,7 @@ def test_the_order_follows_from_seed_and_epoch_alone():
     assert first != list(range(100))
 
 
-@pytest.mark.parametrize("first", [0, 1, 6, 7, 8, 20])
+@pytest.mark.parametrize("first", [0, 1, 7, 20])
 def test_first_passes_over_exactly_so_many_batches(first: int):
     pairs = numbered_pairs(50)
     whole = list(BatchPlan(pairs, BatchConfig(sentences=7), 5).batches(1))

@@ -75,7 +75,7 @@ def test_html_entities_are_unescaped() -> None:
     )
 
 
-@pytest.mark.parametrize("size", [1, 7, 500, 3_000])
+@pytest.mark.parametrize("size", [7, 3_000])
 def test_duplicates_are_found_across_chunks(size: int) -> None:
     numbers = random.Random(1)
     words = [f"{case}{letter}" for letter in "bcdefghijklmnopqrstuvwxyz" for case in "aA"]

@@ -51,7 +51,6 @@ def test_a_text_in_any_language_is_named() -> None:
         "ca": "Avui no tinc gens de temps per parlar amb tu.",
         "gl": "Hoxe non teño tempo para falar contigo.",
     }
-    for source in ("pt", "en"):
-        assert all(seems_foreign(text, source) for text in texts.values())
-        check = LanguageCheck((source,), None)
-        assert {check.foreign(text, source): text for text in texts.values()} == texts
+    assert all(seems_foreign(text, "pt") for text in texts.values())
+    check = LanguageCheck(("pt",), None)
+    assert {check.foreign(text, "pt"): text for text in texts.values()} == texts

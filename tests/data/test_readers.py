@@ -26,12 +26,12 @@ def test_a_line_ends_at_line_feeds_alone(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", ["text.txt", "text.txt.gz"])
 def test_the_total_length_is_known_early(tmp_path: Path, name: str) -> None:
     file = tmp_path / name
-    content = "".join(f"{number * 7919 % 10_007} palavras\n" for number in range(400_000)).encode()
+    content = "".join(f"{number * 7919 % 10_007} palavras\n" for number in range(100_000)).encode()
     file.write_bytes(gzip.compress(content) if name.endswith("gz") else content)
     with opened_lines(file) as lines:
         assert lines.expected_bytes() is None
         for number, _ in enumerate(lines):
-            if number == 300_000:  # Python 3.12 reads 128 KiB ahead
+            if number == 75_000:  # Python 3.12 reads 128 KiB ahead
                 assert lines.expected_bytes() == pytest.approx(len(content), rel=0.2)
         assert lines.num_bytes == lines.expected_bytes() == len(content)
 
@@ -96,7 +96,6 @@ def test_byte_order_mark_windows_line_ends_and_blank_lines_are_no_text(tmp_path:
     [
         ("a.tsv", "um\tone\ndois\n", "line 2: 1 column instead of 2"),
         ("a.tsv", "um\tone\tuno\n", "line 1: 3 columns instead of 2"),
-        ("a.tsv", "um\tone\ta\ndois\ntrês\tthree\n\n4\n", "line 1: 3 columns instead of 2"),
         ("a.tsv", "\n\n", "is empty"),
         ("a.xlsx", "um\tone\n", "has an unknown ending"),
     ],

@@ -79,12 +79,6 @@ def test_it_reports_what_was_scored_and_how(copied: TrainedRun, evaluation: Eval
     assert evaluation.num_truncated == 0
 
 
-def test_it_scores_by_source_length(evaluation: Evaluation):
-    (band,) = evaluation.error_analysis.by_length
-    assert (band.name, band.num_pairs) == ("0–9", 30)
-    assert band.scores == {score.name: score.value for score in evaluation.scores if score.name != "TER"}
-
-
 def test_the_engine_and_the_beams_are_a_choice(copied: TrainedRun, evaluation: Evaluation):
     reference = evaluate(copied.path, load=LoadOptions(engine="keras", overrides=["decoding.beam_size=1"]))
     search = reference.search

@@ -62,9 +62,8 @@ FACTS = [
 ]
 
 
-@pytest.mark.parametrize("fact", FACTS)
-def test_the_page_tells_it(page: Page, fact: str) -> None:
-    assert fact in page.text()
+def test_the_page_tells_it(page: Page) -> None:
+    assert [fact for fact in FACTS if fact not in page.text()] == []
 
 
 def test_the_page_asks_for_nothing_and_runs_nothing(page: Page) -> None:
@@ -104,7 +103,7 @@ def test_what_there_is_not_is_left_out() -> None:
     assert "hypotheses from a file" in page.text()
 
 
-@pytest.mark.parametrize("name", ["report", "report.json", "report.md", ".html"])
+@pytest.mark.parametrize("name", ["report", "report.json", ".html"])
 def test_another_ending_is_an_error(name: str) -> None:
     with pytest.raises(OutputError, match="a report is a page in HTML"):
         check_report_file(Path(name))

@@ -65,29 +65,16 @@ def test_a_long_sentence_is_not_skipped() -> None:
     assert train([long]).encode(["abracadabra"]) != [[UNK]]
 
 
-@pytest.mark.parametrize("algorithm", ["unigram", "bpe"])
-def test_same_text_gives_the_same_model_on_any_number_of_cores(
-    pairs: Pairs, algorithm: Algorithm, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_same_text_gives_the_same_model_on_any_number_of_cores(pairs: Pairs, tmp_path: Path) -> None:
     texts = [text for pair in pairs for text in pair]
-    folder = tmp_path_factory.mktemp("model")
-    train(texts, 150, algorithm).save(folder, "source")
-    result = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            TRAIN_ON_ONE_CORE,
-            json.dumps({"vocabulary_size": 150, "algorithm": algorithm}),
-        ],
-        input=json.dumps(texts),
-        text=True,
-        capture_output=True,
-        check=True,
-    )
-    assert result.stdout.strip() == hashlib.sha256((folder / "source.model").read_bytes()).hexdigest()
+    train(texts, 150).save(tmp_path, "source")
+    options = json.dumps({"vocabulary_size": 150, "algorithm": "unigram"})
+    command = [sys.executable, "-c", TRAIN_ON_ONE_CORE, options]
+    result = subprocess.run(command, input=json.dumps(texts), text=True, capture_output=True, check=True)
+    assert result.stdout.strip() == hashlib.sha256((tmp_path / "source.model").read_bytes()).hexdigest()
 
 
-@pytest.mark.parametrize("texts", [[], [""], [" ", "\n", "\x00"]])
+@pytest.mark.parametrize("texts", [[], [" ", "\n", "\x00"]])
 def test_no_text_is_an_error(texts: list[str]) -> None:
     with pytest.raises(TokenizerError, match="have no text") as error:
         train(texts)

@@ -33,7 +33,7 @@ def test_the_last_ones(run: Run, monkeypatch: pytest.MonkeyPatch):
     new = Run(average(run.path, last=2))
     assert new.path == run.path.with_name("copy-averaged")
     info = read_info(new.weights_folder / "best.safetensors")
-    assert (info.step, info.score) == (24 * 29, None)
+    assert (info.step, info.score) == (14 * 29, None)
     first, second = (read_checkpoint(run.state_folder / f"ckpt-{number}")[1] for number in (2, 3))
     assert_close(weights_in(new.path), {name: (first[name] + second[name]) / 2 for name in first})
     assert sorted(file.name.split(".")[0] for file in run.path.parent.iterdir()) == ["copy", "copy-averaged"]

@@ -15,19 +15,23 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
-@pytest.mark.usefixtures("_uncompiled")
+@pytest.fixture(autouse=True)
+def _two_steps(monkeypatch: pytest.MonkeyPatch, _uncompiled: None) -> None:
+    """Measured steps, in each of the dry runs."""
+    monkeypatch.setattr("ptenmt.training.dry_run.MAX_STEPS", 2)
+
+
 def test_sizes_and_times_are_found_and_nothing_is_written(
     copied: TrainedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("ptenmt.training.dry_run.MAX_STEPS", 4)
     tokens = replace(copied.config, batch=BatchConfig(tokens=64, accumulate=2))
     events: list[Event] = []
     found = dry_run(tokens, "new", on_event=events.append)
     assert list(tmp_path.iterdir()) == []
     assert (found.unit, found.examples) == ("pairs", {"train": 450, "validation": 20, "test": 30})
     assert found.parameters == copied.events[1].parameters
-    assert found.steps_left == 24 * found.steps_per_epoch
+    assert found.steps_left == 14 * found.steps_per_epoch
     # 64 tokens each; 16 × 4 × (4 + 256) is a little more than 9 × 7 × (7 + 256), see BatchPlan
     assert found.largest_batch == (16, 4)
     assert found.seconds_per_step > 0
@@ -37,9 +41,7 @@ def test_sizes_and_times_are_found_and_nothing_is_written(
     assert StepDone in {type(event) for event in events}
 
 
-@pytest.mark.usefixtures("_uncompiled")
-def test_a_run_that_is_there_is_left_alone(copied: TrainedRun, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("ptenmt.training.dry_run.MAX_STEPS", 2)
+def test_a_run_that_is_there_is_left_alone(copied: TrainedRun):
     before = files(copied.path)
     found = dry_run(copied.config, copied.path)
     assert files(copied.path) == before
@@ -48,10 +50,8 @@ def test_a_run_that_is_there_is_left_alone(copied: TrainedRun, monkeypatch: pyte
     assert (found.steps_left, found.seconds) == (0, 0)
 
 
-@pytest.mark.usefixtures("_uncompiled")
-def test_epochs_of_one_step_are_timed(copied: TrainedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("ptenmt.training.dry_run.MAX_STEPS", 2)
+def test_epochs_of_one_step_are_timed(copied: TrainedRun, tmp_path: Path):
     whole = replace(copied.config, batch=BatchConfig(sentences=450))
     found = dry_run(whole, tmp_path / "new")
-    assert (found.steps_per_epoch, found.steps_left) == (1, 24)
+    assert (found.steps_per_epoch, found.steps_left) == (1, 14)
     assert found.seconds_per_step > 0

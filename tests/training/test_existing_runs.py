@@ -27,7 +27,7 @@ def test_a_run_that_is_done_is_left_as_it_is(copied: TrainedRun, copy: Path):
     events: list[Event] = []
     result = train(copied.config, copy, on_event=events.append)
     assert [type(event) for event in events] == [CorpusReady, TrainingStarted]
-    assert (events[1].epoch, events[1].resumed_from) == (24, copy / "state" / "ckpt-3")
+    assert (events[1].epoch, events[1].resumed_from) == (14, copy / "state" / "ckpt-3")
     assert (result.history, result.stopped_by) == (copied.history, None)
     after = {file.name: file.read_bytes() for file in copy.rglob("*") if file.is_file()}
     del before["run.json"], after["run.json"]  # says when
@@ -37,12 +37,12 @@ def test_a_run_that_is_done_is_left_as_it_is(copied: TrainedRun, copy: Path):
 def test_resumable_options_may_change(copied: TrainedRun, copy: Path):
     config = replace(
         copied.config,
-        training=replace(copied.config.training, epochs=30),
+        training=replace(copied.config.training, epochs=20),
         checkpoint=CheckpointConfig(every_epochs=1, keep=1),
         decoding=DecodingConfig(max_length=7),
     )
     started = begin(config, copy)[-1]
-    assert (started.epoch, started.epochs, started.resumed_from) == (24, 30, copy / "state" / "ckpt-3")
+    assert (started.epoch, started.epochs, started.resumed_from) == (14, 20, copy / "state" / "ckpt-3")
     assert Run(copy).config() == config
 
 
@@ -51,14 +51,14 @@ def test_other_options_may_not_and_each_is_named(copied: TrainedRun, copy: Path)
         copied.config,
         seed=7,
         model=replace(copied.config.model, d_ff=128),
-        training=TrainingConfig(epochs=24, warmup_steps=5),
+        training=TrainingConfig(epochs=14, warmup_steps=5),
     )
     with pytest.raises(RunError) as failure:
         train(config, copy)
     assert "trained with other options" in failure.value.message
     assert "seed: 42 → 7" in failure.value.message
     assert "model.d_ff: 64 → 128" in failure.value.message
-    assert "training.warmup_steps: 300 → 5" in failure.value.message
+    assert "training.warmup_steps: 150 → 5" in failure.value.message
     assert "d_model" not in failure.value.message
     assert "--fresh" in failure.value.hint
     assert Run(copy).config() == copied.config
@@ -68,7 +68,7 @@ def test_a_run_resumes_only_with_its_own_data(copied: TrainedRun, copy: Path, tm
     pairs = Path(str(copied.config.data.path))
     same = shutil.copy(pairs, tmp_path / "moved.tsv")
     moved = replace(copied.config, data=replace(copied.config.data, path=str(same)))
-    assert begin(moved, copy)[-1].epoch == 24
+    assert begin(moved, copy)[-1].epoch == 14
     other = write_pairs(tmp_path / "other.tsv", 500, seed=2)
     with pytest.raises(RunError, match="other data") as failure:
         train(replace(copied.config, data=replace(copied.config.data, path=str(other))), copy)

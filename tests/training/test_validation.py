@@ -70,7 +70,7 @@ def test_moving_averages_are_saved_and_converted(quick: Config, tmp_path: Path):
     config = replace(
         quick,
         optimizer=OptimizerConfig(ema=0.9),
-        training=TrainingConfig(epochs=1, warmup_steps=5),
+        training=TrainingConfig(epochs=1, max_steps=2, warmup_steps=5),
         validation=ValidationConfig(every_epochs=None),
     )
     run = Run(tmp_path / "run")
@@ -89,7 +89,8 @@ def test_without_ctranslate2_training_warns_once(quick: Config, tmp_path: Path):
     config = replace(
         quick,
         model=replace(quick.model, key_size=4),
-        training=TrainingConfig(epochs=1, max_steps=2, warmup_steps=2),
+        training=TrainingConfig(epochs=1, max_steps=1, warmup_steps=1),
+        decoding=DecodingConfig(max_length=2),
     )
     events: list[Event] = []
     train(config, tmp_path / "run", on_event=events.append)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from copy_task import TrainedRun, write_pairs
+from copy_task import WORDS, TrainedRun, write_pairs
+from random_models import write_run
 
 from ptenmt.config import Config, TokenizerConfig, TrainingConfig, ValidationConfig
 from ptenmt.config.loading import load_config
@@ -15,6 +16,7 @@ from ptenmt.errors import RunError
 from ptenmt.runs import History, Run
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.runs.weights import read_info
+from ptenmt.tokenizers import build_tokenizers, load_tokenizers
 from ptenmt.training.events import Event, Validated, Warned
 from ptenmt.training.preparation import load_warm_start
 from ptenmt.training.session import train
@@ -22,13 +24,13 @@ from ptenmt.training.session import train
 
 @pytest.fixture
 def other_data(copied: TrainedRun, tmp_path: Path) -> Config:
-    """The options of the trained run, with sentences that it has not seen; four steps."""
+    """The options of the trained run, with sentences that it has not seen; one step."""
     pairs = write_pairs(tmp_path / "new.tsv", 60, seed=9)
     data = replace(copied.config.data, path=str(pairs))
     return replace(
         copied.config,
         data=data,
-        training=TrainingConfig(epochs=1, warmup_steps=4, log_every_steps=1),
+        training=TrainingConfig(epochs=1, max_steps=1, warmup_steps=1, log_every_steps=1),
         validation=ValidationConfig(every_epochs=None),
     )
 
@@ -55,7 +57,7 @@ def test_weights_are_reused(copied: TrainedRun, other_data: Config, tmp_path: Pa
     best = str(origin.weights_folder / "best.safetensors")
     assert run.facts()["initialized_from"] == best
 
-    longer = replace(other_data, training=replace(other_data.training, epochs=2))
+    longer = replace(other_data, training=replace(other_data.training, max_steps=2))
     (warning,) = events_of(longer, tmp_path / "tuned", Warned, init_from="no such run")
     assert "resumes from its own checkpoint" in warning.message
     assert run.facts()["initialized_from"] == best, "a resumed run remembers"
@@ -65,7 +67,7 @@ def test_weights_are_reused(copied: TrainedRun, other_data: Config, tmp_path: Pa
 
 @pytest.mark.usefixtures("_uncompiled")
 def test_the_initial_weights_stay_the_best_if_training_harms_them(copied: TrainedRun, tmp_path: Path):
-    options = TrainingConfig(epochs=1, max_steps=2, schedule="constant", learning_rate=0.5, warmup_steps=1)
+    options = TrainingConfig(epochs=1, max_steps=1, schedule="constant", learning_rate=0.5, warmup_steps=1)
     harmful = replace(copied.config, training=options, validation=ValidationConfig(metric="loss"))
     start, after = events_of(harmful, tmp_path / "tuned", Validated, init_from=copied.path)
     assert (start.global_step, start.is_best, after.is_best) == (0, True, False)
@@ -77,10 +79,9 @@ def test_the_initial_weights_stay_the_best_if_training_harms_them(copied: Traine
 
 
 @pytest.mark.usefixtures("_uncompiled")
-def test_fewer_layers_are_some_of_those_of_the_run(other_data: Config, tmp_path: Path):
-    training = replace(other_data.training, max_steps=1)
-    deep = replace(other_data, model=replace(other_data.model, num_layers=4), training=training)
-    train(deep, tmp_path / "deep")
+def test_fewer_layers_are_some_of_those_of_the_run(copied: TrainedRun, other_data: Config, tmp_path: Path):
+    deep = replace(other_data, model=replace(other_data.model, num_layers=4))
+    write_run(tmp_path / "deep", deep, load_tokenizers(copied.path / "tokenizer"))
     sizes = replace(deep.model, encoder_layers=3, decoder_layers=1)
     rate = replace(deep.training, schedule="inverse_sqrt", learning_rate=1e-12)
     thin = replace(deep, model=sizes, training=rate)
@@ -102,12 +103,14 @@ def test_fewer_layers_are_some_of_those_of_the_run(other_data: Config, tmp_path:
 
 
 @pytest.mark.usefixtures("_uncompiled")
-def test_the_reverse_direction_starts_from_embeddings_of_both_languages(other_data: Config, tmp_path: Path):
+def test_the_reverse_direction_starts_from_embeddings_of_both_languages(
+    copied: TrainedRun, other_data: Config, tmp_path: Path
+):
     tokenizer = TokenizerConfig(kind="sentencepiece", vocabulary_size=40, shared=True)
     model = replace(other_data.model, tied_embeddings="all")
-    training = replace(other_data.training, max_steps=1)
-    tied = replace(other_data, tokenizer=tokenizer, model=model, training=training)
-    train(tied, tmp_path / "forth")
+    tied = replace(other_data, tokenizer=tokenizer, model=model)
+    pairs = [(" ".join(WORDS), " ".join(WORDS))]
+    write_run(tmp_path / "forth", tied, build_tokenizers(tokenizer, pairs, tied.data.languages))
     rate = replace(tied.training, schedule="inverse_sqrt", learning_rate=1e-12)
     back = replace(tied, data=replace(tied.data, reverse=True), training=rate)
     train(back, tmp_path / "back", init_from=tmp_path / "forth")
@@ -115,10 +118,9 @@ def test_the_reverse_direction_starts_from_embeddings_of_both_languages(other_da
     assert after.config.data.languages == before.config.data.languages[::-1]
     for path, array in before.weights.items():
         np.testing.assert_allclose(after.weights[path], array, atol=1e-9)
-    untied = replace(back, model=other_data.model)
-    train(replace(untied, data=other_data.data), tmp_path / "untied")
-    with pytest.raises(RunError, match="untied translates pt→en, not en→pt, without shared embeddings"):
-        train(untied, tmp_path / "other", init_from=tmp_path / "untied")
+    untied = replace(other_data, data=back.data)
+    with pytest.raises(RunError, match="run translates pt→en, not en→pt, without shared embeddings"):
+        train(untied, tmp_path / "other", init_from=copied.path)
 
 
 def test_other_sizes_and_tokenizers_are_refused_with_what_mends_it(

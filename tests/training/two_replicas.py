@@ -91,6 +91,8 @@ def main(pairs: Path, folder: Path) -> None:
         batch=BatchConfig(tokens=56, accumulate=2),
         optimizer=OptimizerConfig(kind="adamw", weight_decay=0.01, clip_norm=0.5, ema=0.9),
     )
+    # Each graph runs a few times: optimizing it would take longer.
+    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
     two = prepare(config, print)
     with uncompiled():
         one = train(config, folder / "one")
