@@ -86,18 +86,21 @@ def test_the_learning_rates_are_the_papers(tour: ModuleType) -> None:
 
 
 def test_the_tutorials_sizes_are_published_ones(tour: ModuleType) -> None:
-    model = tour.Transformer(7765, 7010, tour.Sizes(**tour.BASE))
-    model((SOURCE, TARGET))
-    assert model.count_params() == 4_646_882
+    """Those of which tests/model/test_transformer.py counts the parameters."""
+    sizes, ours = tour.Sizes(**tour.BASE), ModelConfig()
+    assert (sizes.num_layers, sizes.width, sizes.num_heads) == (ours.num_layers, ours.d_model, ours.num_heads)
+    assert (sizes.inner_width, sizes.dropout) == (ours.d_ff, ours.dropout)
 
 
 def test_a_sentence_is_learned_and_translated(tour: ModuleType) -> None:
     sizes = small(tour)
     sizes.dropout, sizes.num_warmup_steps, sizes.num_layers = 0.0, 20, 1
     keras.utils.set_random_seed(1)
+    source, target = SOURCE[1:], TARGET[1:]
     model = tour.compiled(tour.Transformer(11, 9, sizes), sizes)
     model.jit_compile = False  # XLA takes longer to compile the step than all of them to run
-    source, target = SOURCE[1:], TARGET[1:]
+    model((source, target))
+    model.optimizer.build(model.trainable_variables)  # or the step is traced twice
     for _ in range(100):
         tour.step(model, source, target)
     assert tour.translate(model, source) == target[0].tolist()
