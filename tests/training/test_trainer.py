@@ -64,8 +64,9 @@ NEWER: dict[str, str] = {"norm": "pre", "tied_embeddings": "all", "activation": 
 
 
 # Step by step in NumPy: one model in each run of all tests, another with the slow ones.
+# Compiled steps learn the same in test_strategy.py.
 @pytest.mark.parametrize("options", [NEWER, pytest.param({}, marks=pytest.mark.slow)])
-@pytest.mark.usefixtures("_every_step")
+@pytest.mark.usefixtures("_every_step", "_uncompiled")
 def test_it_trains_as_a_loop_written_by_hand_does(
     quick: Config, build_trainer: Callable[[Config, Path], Any], tmp_path: Path, options: dict[str, str]
 ):
