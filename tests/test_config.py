@@ -125,11 +125,9 @@ def test_overrides(write) -> None:
         ("=3", "--set =3 is not of the form section.option=value"),
         ("seed.x=3", "unknown option seed.x"),
         ("model={d_ff: 3}", "model is a section, not an option"),
-        ("data.augment=3", "data.augment is a section, not an option"),
         ("model.d_model=66", "--set model.d_model=66 is not divisible by model.num_heads=4"),
         ("model.d_model=[x", "model.d_model='[x' must be a whole number"),
         ("machine.precision=mixed_float16", "--set machine.precision=mixed_float16 is no longer an option"),
-        ("data.limit=5", "--set data.limit=5 is no longer an option"),
     ],
 )
 def test_an_override_that_cannot_be_used(write, override: str, expected: str) -> None:
@@ -253,7 +251,6 @@ def message(values: object) -> str:
     [
         ({"training": {"dropout": 0.1}}, "unknown option training.dropout — did you mean model.dropout?"),
         ({"epochs": 3}, "unknown option epochs — did you mean training.epochs?"),
-        ({"modle": {}}, "unknown option modle — did you mean model?"),
         ({"data": {"train": [{"pth": "a.tsv"}]}}, "data.train[0].pth — did you mean data.train[0].path?"),
         ({"batch": {"zzz": 1}}, "unknown option batch.zzz (options: batch.sentences, batch.tokens, batch."),
         ({5: 1}, "unknown option 5 (options: task, seed, data, tokenizer,"),
@@ -267,9 +264,7 @@ def test_an_unknown_option_is_an_error_with_a_suggestion(values: dict, expected:
     ("values", "expected"),
     [
         ({"training": {"epochs": True}}, "training.epochs=true must be a whole number"),
-        ({"training": {"epochs": None}}, "training.epochs=null must be a whole number"),
         ({"model": {"dropout": "a bit"}}, "model.dropout=a bit must be a finite number"),
-        ({"model": {"dropout": float("nan")}}, "model.dropout=.nan must be a finite number"),
         ({"data": {"lowercase": 1}}, "data.lowercase=1 must be true or false"),
         ({"data": {"dataset": ["a", "b"]}}, "data.dataset=[a, b] must be text"),
         # PyYAML reads the code of Norwegian as false

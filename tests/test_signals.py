@@ -19,8 +19,7 @@ from ptenmt.signals import StopSignals
 STUCK = """
 import ctypes, runpy, signal, sys
 StopSignals = runpy.run_path(sys.argv[1])["StopSignals"]
-if sys.argv[3:]:
-    StopSignals._watch.__globals__["_STARTUP_GRACE_SECONDS"] = float(sys.argv[3])
+StopSignals._watch.__globals__["_STARTUP_GRACE_SECONDS"] = float(sys.argv[3])
 with StopSignals().installed() as stop:
     if sys.argv[2] == "training":
         stop.on_stop(lambda: None)
@@ -96,9 +95,9 @@ def is_pending(process: int) -> bool:
     ],
 )
 def test_a_library_that_does_not_come_back_holds_nothing_up(stage: str, sent: list[int], message: bytes):
-    command = [sys.executable, "-c", STUCK, str(Path(signals.__file__)), stage]
-    if len(sent) > 1:  # the end that follows the first signal must not come before the second
-        command.append(str(PATIENCE_SECONDS))
+    # The end that follows the first signal must not come before the second.
+    grace = PATIENCE_SECONDS if len(sent) > 1 else 0.2
+    command = [sys.executable, "-c", STUCK, str(Path(signals.__file__)), stage, str(grace)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None

@@ -110,7 +110,6 @@ def every_text(prepared: Prepared, augment: AugmentConfig, epoch: int = 0) -> li
     ("name", "share", "is_noisy"),
     [
         ("upper_case", 0.3, lambda text: text.removeprefix("<bt> ").isupper()),
-        ("lower_case", 0.3, lambda text: text.removeprefix("<bt> ").islower()),
         ("placeholders", 0.06, lambda text: any(sign in text for sign in "❶❷❸❹❺❻❼❽❾❿")),
         ("symbols", 0.3, lambda text: not text.removeprefix("<bt> ")[0].isalpha() or not text[-1].isdigit()),
     ],

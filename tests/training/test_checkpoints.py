@@ -1,6 +1,5 @@
 import resource
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -164,45 +163,52 @@ def flip_bytes(folder: Path) -> None:
     (folder / "state" / DATA).write_bytes(bytes(data))
 
 
+def end_a_save_early(folder: Path) -> None:
+    """TensorFlow writes into a folder, and renames first the data, then the index."""
+    (folder / "state" / INDEX).unlink()
+    (folder / "state" / "ckpt-3_temp").mkdir()
+    (folder / "state" / "ckpt-3_temp" / "part-00000-of-00001.index").write_bytes(b"half")
+
+
+def name_another(folder: Path) -> None:
+    (folder / "state" / "checkpoint").write_text('model_checkpoint_path: "elsewhere/ckpt-9"\n')
+
+
 DAMAGE = {
     "truncated data": truncate,
     "flipped bytes": flip_bytes,
     "empty index": lambda folder: (folder / "state" / INDEX).write_bytes(b""),
     "index of rubbish": lambda folder: (folder / "state" / INDEX).write_bytes(b"rubbish" * 500),
     "no data": lambda folder: (folder / "state" / DATA).unlink(),
+    "a killed save": end_a_save_early,
+    "no list": lambda folder: (folder / "state" / "checkpoint").unlink(),
+    "a list of another": name_another,
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_a_damaged_checkpoint_gives_way_to_the_one_before(
-    reader: Saved, three: list[dict[str, np.ndarray]], tmp_path: Path, damage: Callable[[Path], None]
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_the_newest_checkpoint_that_is_whole_is_restored(
+    reader: Saved, three: list[dict[str, np.ndarray]], tmp_path: Path, kind: str
 ):
-    damage(tmp_path)
+    """The file that lists them is not needed; a save that was killed is no damage."""
+    DAMAGE[kind](tmp_path)
+    number = 3 if kind in ("no list", "a list of another") else 2
     checkpoints, path, warnings = restore(reader, tmp_path)
-    assert path == tmp_path / "state" / "ckpt-2"
-    assert_same(reader.values(), three[1])
-    (warning,) = warnings
-    assert f"{tmp_path / 'state' / 'ckpt-3'} is damaged" in warning
-    assert "\n" not in warning
+    assert path == tmp_path / "state" / f"ckpt-{number}"
+    assert_same(reader.values(), three[number - 1])
+    if number == 3 or kind == "a killed save":
+        assert warnings == []
+    else:
+        (warning,) = warnings
+        assert f"{tmp_path / 'state' / 'ckpt-3'} is damaged" in warning
+        assert "\n" not in warning
     expected = reader.fill(5)
+    checkpoints.tidy()
     saved = checkpoints.save()
+    assert list(tmp_path.glob("state/*_temp")) == []
     _, path, warnings = restore(reader, tmp_path)
     assert (path, warnings) == (saved, [])
     assert_same(reader.values(), expected)
-
-
-@pytest.mark.parametrize("text", [None, 'model_checkpoint_path: "elsewhere/ckpt-9"\n'])
-def test_the_file_that_names_the_latest_is_not_needed(
-    reader: Saved, three: list[dict[str, np.ndarray]], tmp_path: Path, text: str | None
-):
-    (tmp_path / "state" / "checkpoint").unlink()
-    if text is not None:
-        (tmp_path / "state" / "checkpoint").write_text(text)
-    checkpoints, path, warnings = restore(reader, tmp_path)
-    assert (path, warnings) == (tmp_path / "state" / "ckpt-3", [])
-    assert_same(reader.values(), three[2])
-    assert checkpoints.save() == tmp_path / "state" / "ckpt-4"
-    assert restore(reader, tmp_path)[1] == tmp_path / "state" / "ckpt-4"
 
 
 @pytest.mark.usefixtures("three")
@@ -211,23 +217,6 @@ def test_a_checkpoint_of_another_version_is_an_error(tmp_path: Path):
     with pytest.raises(CheckpointError, match="ckpt-3 lacks a part of the training state") as failure:
         Checkpoints(more, Run(tmp_path), keep=1).restore(pytest.fail)
     assert "version of ptenmt" in failure.value.hint
-
-
-def test_a_save_that_was_killed_leaves_the_one_before(
-    reader: Saved, three: list[dict[str, np.ndarray]], tmp_path: Path
-):
-    """TensorFlow writes into a folder, and renames first the data, then the index."""
-    (tmp_path / "state" / INDEX).unlink()
-    (tmp_path / "state" / "ckpt-3_temp").mkdir()
-    (tmp_path / "state" / "ckpt-3_temp" / "part-00000-of-00001.index").write_bytes(b"half")
-    checkpoints, path, warnings = restore(reader, tmp_path)
-    assert (path, warnings) == (tmp_path / "state" / "ckpt-2", [])
-    assert_same(reader.values(), three[1])
-    checkpoints.tidy()
-    assert checkpoints.save() == tmp_path / "state" / "ckpt-3"
-    names = {file.name.split(".")[0] for file in tmp_path.glob("state/*")}
-    assert names == {"checkpoint", "ckpt-1", "ckpt-2", "ckpt-3"}
-    assert restore(reader, tmp_path)[1:] == (tmp_path / "state" / "ckpt-3", [])
 
 
 def test_when_all_are_damaged_that_is_an_error(reader: Saved, three: list[Any], tmp_path: Path):
