@@ -20,40 +20,17 @@ from ptenmt.cli import app as cli
 from ptenmt.errors import PtenmtError
 from ptenmt.signals import process_signals
 
-COMMANDS = ["download", "train", "evaluate", "translate", "average", "export", "info", "serve", "compare"]
-VIEWS = ["positions", "schedule", "history", "tokens", "attention", "alignment"]
-
 
 def plain(text: str) -> str:
     """Without escape codes, which typer writes when it finds itself in somebody's CI."""
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
-def test_help_names_every_command(ptenmt) -> None:
-    text = plain(ptenmt("--help").stdout)
-    for command in [*COMMANDS, "inspect"]:
-        assert re.search(rf"^│ {command} +\w", text, re.MULTILINE), command
-    assert 'Start with: ptenmt translate "' in text
-    assert text.index("─ Basics ─") < text.index("│ translate ") < text.index("─ More data ─")
-
-
-@pytest.mark.parametrize("command", [*COMMANDS, *(f"inspect {view}" for view in VIEWS)])
-@pytest.mark.parametrize("width", [80, 50])
-def test_help_has_an_example_and_fits(ptenmt, command: str, width: int) -> None:
-    text = plain(ptenmt(*command.split(), "--help", COLUMNS=str(width)).stdout)
-
-    assert f"Example: ptenmt {command} " in text.replace("\n ", " ").replace("  ", " ")
-    assert all(len(line) <= width for line in text.splitlines())
-    for option in ("--quiet", "--verbose"):
-        assert option in text
-
-
-def test_options_are_named_alike_everywhere(ptenmt) -> None:
-    helps = {command: plain(ptenmt(command, "--help").stdout) for command in COMMANDS}
-    assert [name for name, text in helps.items() if re.search(r"--run +-r", text)] == COMMANDS[1:-1]
-    assert [name for name, text in helps.items() if re.search(r"--config +-c", text)] == COMMANDS[:2]
-    presets = ", ".join(sorted(path.stem for path in (Path(__file__).parents[2] / "configs").glob("*.yaml")))
-    assert f"a preset: {presets}." in re.sub(r"[\s│]+", " ", helps["train"])
+@pytest.mark.parametrize("command", cli.COMMANDS)
+def test_help_has_an_example_and_fits(ptenmt, command: str) -> None:
+    text = plain(ptenmt(command, "--help", COLUMNS="50").stdout)
+    assert command == "inspect" or f"Example: ptenmt {command} " in re.sub(r"\s+", " ", text)
+    assert all(len(line) <= 50 for line in text.splitlines())
 
 
 def test_every_option_has_a_help_text() -> None:
@@ -64,9 +41,10 @@ def test_every_option_has_a_help_text() -> None:
             assert [parameter.name for parameter in command.params if not parameter.help] == [], command.name
 
 
-@pytest.mark.parametrize("option", ["--version", "-V"])
-def test_version(ptenmt, option: str) -> None:
-    assert ptenmt(option).stdout == f"ptenmt {package.__version__}\n"
+def test_version_and_help(ptenmt) -> None:
+    assert ptenmt("--version").stdout == ptenmt("-V").stdout == f"ptenmt {package.__version__}\n"
+    answer = ptenmt(code=2)
+    assert "Usage:" in plain(answer.stdout + answer.stderr)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +53,6 @@ def test_version(ptenmt, option: str) -> None:
         (["--foo"], "no such option: --foo"),
         (["info", "--rnu", "x"], "no such option: --rnu (Possible options: --run)"),
         (["evaluate", "--split", "train"], "invalid value for '--split': 'train' is not one of"),
-        (["distil", "--threads", "x"], "invalid value for '--threads': 'x' is not a valid int"),
         (["train"], "missing option '--config' / '-c'"),
         (["trian"], "no such command 'trian'"),
         (["inspect", "postions"], "no such command 'postions'"),
@@ -89,11 +66,6 @@ def test_a_mistyped_command_line_is_one_error_line_and_exits_with_2(
     assert error.startswith(f"error: {message}")
     assert re.fullmatch("  see .* --help", hint)
     assert answer.stdout == ""
-
-
-def test_no_command_shows_the_help(ptenmt) -> None:
-    answer = ptenmt(code=2)
-    assert "Usage:" in plain(answer.stdout + answer.stderr)
 
 
 def test_an_error_is_a_line_and_a_hint(ptenmt, empty: Path) -> None:
@@ -146,8 +118,7 @@ def test_output_is_utf8_whatever_the_locale(empty: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
-@pytest.mark.parametrize("seconds", [0.1, 0.3])
-def test_an_interruption_at_the_start_is_no_traceback(empty: Path, seconds: float) -> None:
+def test_an_interruption_at_the_start_is_no_traceback(empty: Path) -> None:
     command = [sys.executable, "-X", "importtime", "-m", "ptenmt", "info"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8", cwd=empty)
     assert process.stderr is not None
@@ -156,7 +127,7 @@ def test_an_interruption_at_the_start_is_no_traceback(empty: Path, seconds: floa
         read = process.stderr.readline()
         assert read
     assert process.stderr.readline()  # of an import that follows end_process_on_interrupt()
-    time.sleep(seconds)
+    time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     _, rest = process.communicate()
     assert "Traceback" not in rest
@@ -219,8 +190,6 @@ def test_results_and_errors_as_json() -> None:
     assert document("average", "--run", "tiny")["averaged_from"]["run"].endswith("/tiny")
     marian = Path(__file__).parents[1] / "importing/marian/huggingface"
     assert document("import", str(marian), "--run", "opus")["imported_from"]["form"].endswith("Marian")
-    more = document("train", "--config", "tiny.yaml", "--set", "training.epochs=11")
-    assert (more["run"], more["last"]["epoch"]) == ("tiny", 11)
     assert document("info", "--run", "nix", code=1)["error"].keys() == {"message", "hint"}
 
 
