@@ -38,14 +38,14 @@ def write_lines(file: Path, lines: list[str]) -> Path:
 @pytest.fixture(scope="module")
 def mono(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two whole buffers and a third, with lines of no use in the first and the last."""
-    lines = sentences(530)
-    lines[5], lines[6], lines[525], lines[526] = "", FOREIGN, " ", "gato " * 101
+    lines = sentences(140)
+    lines[5], lines[6], lines[135], lines[136] = "", FOREIGN, " ", "gato " * 101
     return write_lines(tmp_path_factory.mktemp("mono") / "mono.pt", lines)
 
 
 @pytest.fixture(autouse=True)
 def _small_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ptenmt.translation.backtranslation.BUFFER_SIZE", 256)
+    monkeypatch.setattr("ptenmt.translation.backtranslation.BUFFER_SIZE", 64)
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_each_line_becomes_a_pair_with_its_score_or_is_counted(
     content, answer = job("--set", "decoding.length_penalty=0.5", "--set", "decoding.beam_size=2")
     rows = [line.split("\t") for line in content.decode().splitlines()]
     lines = mono.read_text(encoding="utf-8").splitlines()
-    usable = [line for number, line in enumerate(lines) if number not in (5, 6, 525, 526)]
+    usable = [line for number, line in enumerate(lines) if number not in (5, 6, 135, 136)]
     translator = Translator.load(trained / "checkpoints" / "tiny")
     options = replace(translator.config.decoding, length_penalty=0.5, beam_size=2)
     translations = translator.translate(usable, options)
@@ -85,7 +85,7 @@ def test_the_score_is_the_mean_log_probability_of_the_tokens(trained: Path) -> N
     model = TrainedModel.load(trained / "checkpoints" / "tiny")
     translator = Translator.load(model.run, engine="keras")
     options = replace(model.config.decoding, length_penalty=0.3, beam_size=3)
-    texts = ["o gato come hoje .", "a ave", "o rei canta agora , não é ?"]
+    texts = ["a ave", "o rei canta agora , não é ?"]
     for translation in translator.translate(texts, options):
         ((source,), _) = translator.encoder.sources([translation.source])
         logits = model.numpy_model.logits(np.array([source]), np.array([translation.ids[:-1]]))[0]
@@ -98,10 +98,9 @@ def test_the_score_is_the_mean_log_probability_of_the_tokens(trained: Path) -> N
 
 
 def test_sampling_gives_the_same_file_with_the_same_seed(job) -> None:
-    options = (SAMPLED, SAMPLED, (*SAMPLED, "--set", "decoding.seed=1"), ())
-    first, again, *others = (job(*given, name=f"{number}.tsv.gz")[0] for number, given in enumerate(options))
-    assert first == again
-    assert len({first, *others}) == 3
+    options = (SAMPLED, SAMPLED, (*SAMPLED, "--set", "decoding.seed=1"))
+    first, again, other = (job(*given, name=f"{number}.tsv.gz")[0] for number, given in enumerate(options))
+    assert first == again != other
 
 
 def test_an_interrupted_file_resumes_and_counts_what_was_before(job, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +114,7 @@ def test_an_interrupted_file_resumes_and_counts_what_was_before(job, monkeypatch
     with monkeypatch.context() as patch:
         patch.setattr(BackTranslation, "chunks", interrupted)
         stopped = job(*SAMPLED, code=130)[1].stderr
-    assert "stopped: 256 lines saved; resume with\n  ptenmt backtranslate --resume" in stopped
+    assert "stopped: 64 lines saved; resume with\n  ptenmt backtranslate --resume" in stopped
     resumed, resumed_answer = job("--resume", *SAMPLED)
     assert resumed == whole
     last = answer.stderr.splitlines()[-1].replace("whole.tsv", "bt.tsv")
@@ -142,7 +141,7 @@ def test_text_in_another_language_is_warned_of(job, tmp_path: Path) -> None:
     assert "1 pair in" in answer.stderr
     # the last line alone, a buffer of its own, is no warning
     _, answer = job(
-        file=write_lines(tmp_path / "text.pt", [*["o gato come hoje ."] * 256, FOREIGN]), name="b.tsv"
+        file=write_lines(tmp_path / "text.pt", [*["o gato come hoje ."] * 64, FOREIGN]), name="b.tsv"
     )
     assert "left out: 1 in another language" in answer.stderr
     assert "warning" not in answer.stderr
@@ -151,8 +150,8 @@ def test_text_in_another_language_is_warned_of(job, tmp_path: Path) -> None:
 def test_what_cannot_be_translated_back_is_one_line(job, tmp_path: Path) -> None:
     empty = write_lines(tmp_path / "empty.pt", [])
     assert "error: no line gives a pair: the text is empty\n" in job(file=empty, code=1)[1].stderr
-    blank = write_lines(tmp_path / "blank.pt", [""] * 600)
-    assert "error: no line gives a pair: 600 empty\n" in job(file=blank, code=1)[1].stderr
+    blank = write_lines(tmp_path / "blank.pt", [""] * 200)
+    assert "error: no line gives a pair: 200 empty\n" in job(file=blank, code=1)[1].stderr
     assert {file.name for file in tmp_path.iterdir()} == {"blank.pt", "empty.pt"}
     for options, message in (
         (("--sample", "--set", "decoding.beam_size=2"), "needs decoding.beam_size=1, not 2"),

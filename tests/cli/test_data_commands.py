@@ -51,23 +51,10 @@ def test_tables_have_files_filters_and_examples(ptenmt) -> None:
         ]
 
 
-def test_nothing_removed_is_one_table(ptenmt, empty: Path) -> None:
-    answer = ptenmt("data", "--config", "demo.yaml", "--set", f"data.cache_dir={empty / 'cache'}")
-    assert answer.lines[-1].split() == ["demo", "8,030", "0", "8,030", "100.0%"]
-
-
 @pytest.mark.usefixtures("files")
-def test_refusals_come_before_the_data_are_read(ptenmt) -> None:
+def test_next_words_have_no_pairs(ptenmt) -> None:
     answer = ptenmt("data", "--config", "next-word.yaml", code=1)
     assert "task=next-word has no sentence pairs" in answer.stderr
-    answer = ptenmt("data", "--config", "mine.yaml", "--set", "data.train=held.tsv", code=1)
-    assert "no training pair is left (left out: 1 held out)" in answer.stderr
-
-
-def test_a_config_that_needs_nothing(ptenmt, empty: Path) -> None:
-    answer = ptenmt("download", "--config", "demo.yaml")
-    assert (answer.stdout, answer.stderr) == ("", "")
-    assert list(empty.iterdir()) == []
 
 
 def test_a_tokenizer_that_is_here_already(ptenmt, empty: Path) -> None:

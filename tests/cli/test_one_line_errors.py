@@ -22,7 +22,6 @@ def test_names_that_no_run_can_have(ptenmt, name: str, reason: str) -> None:
     assert reason in ptenmt("train", "--config", "demo.yaml", "--run", name, code=1).stderr
 
 
-@pytest.mark.parametrize("place", ["a" * 300, "file/inside", "/proc/forbidden"])
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -36,17 +35,17 @@ def test_names_that_no_run_can_have(ptenmt, name: str, reason: str) -> None:
     ],
     ids=" ".join,
 )
-def test_a_path_that_cannot_be_used(ptenmt, empty: Path, arguments: list[str], place: str) -> None:
+def test_a_path_that_cannot_be_used(ptenmt, empty: Path, arguments: list[str]) -> None:
     (empty / "file").touch()
-    answer = ptenmt(*(argument.format(place) for argument in arguments), code=1)
-    assert place in answer.stderr
+    for place in ("a" * 300, "file/inside", "/proc/forbidden"):
+        assert place in ptenmt(*(argument.format(place) for argument in arguments), code=1).stderr
     assert [path.name for path in empty.iterdir()] == ["file"]
 
 
 @needs_full
 @pytest.mark.parametrize(
     ("arguments", "what"),
-    [(["--help"], ""), (["translate", "--help"], ""), (["info", "--run", STARTER], " standard output")],
+    [(["--help"], ""), (["info", "--run", STARTER], " standard output")],
 )
 def test_standard_output_on_a_full_disk(arguments: list[str], what: str) -> None:
     with FULL.open("w") as full:

