@@ -18,7 +18,7 @@ from ptenmt.tokenizers import END, START, UNK
 from ptenmt.translation import Translator
 
 SETS = Path(__file__).parents[2] / "benchmarks"
-EVERY = 16
+EVERY = 48
 """One in so many sentences of the acceptance sets is translated."""
 
 
@@ -72,7 +72,7 @@ def test_ctranslate2s(starter: Translator, sentences: list[str], form: str, tmp_
         use_vmap=form == "ctranslate2",
     )
     found = [processor.decode(result.hypotheses[0]) for result in results]
-    assert len(sentences) > 50
+    assert len(sentences) > 20
     same = sum(one == other for one, other in zip(found, own(starter, sentences, 4), strict=True))
     # Argos Translate lets the model choose among all tokens, so that the last digits of sums may differ.
     assert same >= (0.95 if form == "argos" else 1.0) * len(sentences)

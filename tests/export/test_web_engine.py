@@ -25,25 +25,17 @@ from ptenmt.tokenizers import END, START, UNK, build_tokenizers, suppressed_ids
 from ptenmt.translation.engine import SearchRequest
 from ptenmt.translation.keras_engine import KerasEngine
 
-SENTENCES = [source for source, _ in PAIRS] + [
-    "",
-    "a",
-    "Que cão é este?",
-    "gato gato gato",
-    "Ela não vê; ouve!",
-]
+SENTENCES = [PAIRS[0][0], "a", "Que cão é este?", "gato gato gato"]
 ODD = [
     *("", "  ", "▁", "a▁", "▁▁a b", "a ▁ b", "日本語 e 中文", "😀😀 ok 😀", "a\u200bb", "a \u200b b"),
     *("e\u0301 É", "\u00a0a\u3000b", "\t\n a\r\nb\x85c", "ﬁm ² ½ …", "....", "a.....b", "[UNK] [PAD] <s>"),
     *("ΣΑΣ", "\ufeffa"),
 ]
 MODELS = {
-    "post-norm": {},
-    "pre-norm, all tied": {"norm": "pre", "tied_embeddings": "all"},
+    "pre-norm, swiglu, all tied": {"norm": "pre", "activation": "swiglu", "tied_embeddings": "all"},
     "gelu, target tied": {"activation": "gelu", "tied_embeddings": "target", "decoder_layers": 3},
-    "swiglu": {"activation": "swiglu", "norm": "pre"},
     "swish, without start": {"activation": "swish", "source_marks": "end", "norm_epsilon": 1e-3},
-    "without marks": {"source_marks": "none", "key_size": 5, "value_size": 5, "d_model": 14},
+    "relu, without marks": {"source_marks": "none", "key_size": 5, "value_size": 5, "d_model": 14},
 }
 
 
@@ -65,33 +57,33 @@ def in_node(facts: dict[str, Any], content: bytes, program: str, given: object) 
     return json.loads(found.stdout)
 
 
+@pytest.mark.usefixtures("_uncompiled")
+@pytest.mark.filterwarnings("ignore:You are using a softmax over axis -1")  # of a first token
 @pytest.mark.parametrize("name", MODELS)
 def test_it_computes_what_keras_computes(make_run: Callable[..., Run], name: str):
     """Greedy and beam search, and the attention of every head."""
     model = ModelConfig(**{**vars(MODEL), **MODELS[name]})
-    options = DecodingConfig(length_penalty=0.5)
+    options = DecodingConfig(length_penalty=0.5, max_length=12)
     run = make_run("sentencepiece", shared=model.tied_embeddings == "all", model=model, decoding=options)
     trained = TrainedModel.load(run)
     assign_weights(trained.keras_model, rounded(trained.weights), trained.info.file)
     keras = KerasEngine(trained.keras_model, suppressed_ids(trained.config.tokenizer))
-    sources = [[START, *ids, END] for ids in trained.tokenizers.source.encode(SENTENCES) if ids]
+    sources = [[START, *ids, END] for ids in trained.tokenizers.source.encode(SENTENCES)]
     program = """
     const searched = [1, 4].map((beamSize) => given.map((ids) => engine.search.translate(ids, { beamSize })));
     return [searched, engine.model.attention(given[0], [2, ...searched[1][0].ids.slice(0, -1)])];"""
     searched, weights = in_node(*model_parts(trained), program, sources)
     for beam_size, found in zip((1, 4), searched, strict=True):
-        for source, hypothesis in zip(sources, found, strict=True):
-            longest = min(options.max_length_for(len(source)), model.max_positions)
-            request = SearchRequest([source], longest, replace(options, beam_size=beam_size))
-            ((best, *_),) = keras.submit(request)()
+        expected = keras.submit(SearchRequest(sources, 12, replace(options, beam_size=beam_size)))()
+        for hypothesis, (best, *_) in zip(found, expected, strict=True):
             assert [START, *hypothesis["ids"]] == best.ids
             assert hypothesis["score"] == pytest.approx(best.score, rel=1e-4)
 
     fed = np.array([[START, *searched[1][0]["ids"][:-1]]])
-    expected = attention_of(trained.keras_model, np.array([sources[0]]), fed)
-    assert weights.keys() == expected.keys()
+    theirs = attention_of(trained.keras_model, np.array([sources[0]]), fed)
+    assert weights.keys() == theirs.keys()
     read = slice(model.source_marks != "both", -1 if model.source_marks == "none" else None)
-    for key, tensor in expected.items():
+    for key, tensor in theirs.items():
         array = tensor[0]
         array = array if key.endswith("block1") else array[..., read]
         array = array[:, read] if key.startswith("encoder") else array
@@ -100,14 +92,14 @@ def test_it_computes_what_keras_computes(make_run: Callable[..., Run], name: str
 
 def test_the_length_limit_and_the_tokens_of_the_run(make_run: Callable[..., Run]):
     """The run's own limit, and only the tokens that its targets have."""
-    run = make_run("sentencepiece", shared=True, decoding=DecodingConfig(max_length=5))
     allowed = [END, 40, 41, 42, 43]
-    run.record_output_ids(allowed)
-    facts, arrays = model_parts(TrainedModel.load(run))
     program = "return given.map((beamSize) => engine.search.translate([2, 9, 8, 7, 3], { beamSize }).ids)"
-    for ids in in_node(facts, arrays, program, [1, 4]):
-        assert set(ids) <= set(allowed)
-        assert len(ids) == 5 or (ids[-1] == END and len(ids) < 5)
+    for limit, longest in ((5, 5), (None, DecodingConfig().max_length_for(5))):
+        run = make_run("sentencepiece", shared=True, decoding=DecodingConfig(max_length=limit))
+        run.record_output_ids(allowed)
+        for ids in in_node(*model_parts(TrainedModel.load(run)), program, [1, 4]):
+            assert set(ids) <= set(allowed)
+            assert len(ids) == longest or (ids[-1] == END and len(ids) < longest)
 
 
 def test_its_tokens_are_sentencepieces(make_run: Callable[..., Run]):

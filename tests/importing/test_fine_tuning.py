@@ -30,7 +30,7 @@ def fine_tuning(imported: Run, folder: Path, max_steps: int) -> Config:
         training=TrainingConfig(
             max_steps=max_steps, schedule="constant", learning_rate=1e-3, label_smoothing=0.1, warmup_steps=0
         ),
-        checkpoint=CheckpointConfig(every_steps=3),
+        checkpoint=CheckpointConfig(every_steps=1),
     )
 
 
@@ -38,9 +38,9 @@ def fine_tuning(imported: Run, folder: Path, max_steps: int) -> Config:
 def test_it_learns_and_resumes_with_the_same_steps(tmp_path: Path):
     imported = import_model(MODEL, tmp_path / "imported")
     whole, halves = tmp_path / "whole", tmp_path / "halves"
-    train(fine_tuning(imported, tmp_path, 6), whole, init_from=imported.path)
-    train(fine_tuning(imported, tmp_path, 3), halves, init_from=imported.path)
-    train(fine_tuning(imported, tmp_path, 6), halves)
+    train(fine_tuning(imported, tmp_path, 2), whole, init_from=imported.path)
+    train(fine_tuning(imported, tmp_path, 1), halves, init_from=imported.path)
+    train(fine_tuning(imported, tmp_path, 2), halves)
     before = TrainedModel.load(imported).weights
     expected, found = (TrainedModel.load(run, checkpoint="latest").weights for run in (whole, halves))
     for name, array in expected.items():

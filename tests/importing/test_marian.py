@@ -17,6 +17,7 @@ from ptenmt import export_model
 from ptenmt.config import DecodingConfig
 from ptenmt.errors import ExportError, ModelImportError, RunError, TokenizerError
 from ptenmt.export.packaging import Format
+from ptenmt.importing.foreign import most_unpacked
 from ptenmt.importing.run import import_model
 from ptenmt.model.ctranslate2_model import convert
 from ptenmt.model.layouts import in_hugging_face
@@ -307,7 +308,12 @@ def test_errors_name_the_archive_and_not_the_folder_of_its_files(tmp_path: Path,
         assert "unpacked" not in raised.value.message
 
 
-def test_archives_that_are_truncated_or_too_large_are_refused(tmp_path: Path):
+def test_archives_that_are_truncated_or_too_large_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    assert most_unpacked(MODEL / "config.json") == 1_000_000_000
+    for module in ("foreign", "run", "marian"):
+        monkeypatch.setattr(f"ptenmt.importing.{module}.most_unpacked", lambda _: 1_000_000, raising=False)
     folder = Path(shutil.copytree(MADE / "opus", tmp_path / "opus"))
     with zipfile.ZipFile(tmp_path / "opus.zip", "w") as archive:
         for file in folder.iterdir():
@@ -317,13 +323,13 @@ def test_archives_that_are_truncated_or_too_large_are_refused(tmp_path: Path):
     with pytest.raises(ModelImportError, match=r"half\.zip is no zip archive or is damaged"):
         import_model(tmp_path / "half.zip", tmp_path / "run")
     with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("vocab.yml", bytes(1_000_000_001))
-    with pytest.raises(ModelImportError, match="the limit is 1,000,000,000"):
+        archive.writestr("vocab.yml", bytes(1_000_001))
+    with pytest.raises(ModelImportError, match="the limit is 1,000,000"):
         import_model(tmp_path / "bomb.zip", tmp_path / "run")
     (weights,) = folder.glob("*.npz")
     content = weights.read_bytes()
     (tmp_path / "bomb.zip").replace(weights)
-    with pytest.raises(ModelImportError, match=r"\.npz cannot be read: it would have 1,000,000,001 bytes"):
+    with pytest.raises(ModelImportError, match=r"\.npz cannot be read: it would have 1,000,001 bytes"):
         import_model(folder, tmp_path / "run")
     weights.write_bytes(content[: len(content) // 2])
     with pytest.raises(ModelImportError, match=r"\.npz cannot be read: "):

@@ -24,8 +24,8 @@ from ptenmt.translation.engine import Hypothesis, SearchRequest
 from ptenmt.translation.keras_engine import KerasEngine
 
 SUPPRESSED = [PAD, START, UNK]
-FEW = [18, 4, 8, 10, 14, 15, 44, 47]
-"""Each value of an option with each of the others, but for a tie that needs no activation of its own."""
+FEW = [4, 14, 15, 44, 47]
+"""Each value of an option; relu without a tie is in ``UNEQUAL``."""
 MORE = [number for number in (*range(36), *range(38, 54)) if number not in FEW]
 UNEQUAL = [(3, 1), (1, 2)]
 """Blocks of the encoder and of the decoder."""
@@ -65,14 +65,9 @@ def both(request: pytest.FixtureRequest) -> Both:
     pair = made_up_words(source_size, target_size)
     model = random_model(config, source_size, target_size or source_size, seed=number)
     export = convert(config, weights_of(model), pair, "", "float32")
-    return Both(
-        model,
-        pair,
-        export,
-        KerasEngine(model, SUPPRESSED),
-        CTranslate2Engine(export, pair, with_unknown=False, threads=1),
-        random_sources(12, source_size),
-    )
+    keras = KerasEngine(model, SUPPRESSED)
+    ctranslate2 = CTranslate2Engine(export, pair, with_unknown=False, threads=1)
+    return Both(model, pair, export, keras, ctranslate2, random_sources(12, source_size))
 
 
 def test_they_find_the_same(both: Both):
@@ -117,7 +112,7 @@ def test_they_give_every_reference_the_same_probability(both: Both):
         np.testing.assert_allclose(scores.log_probs, expected, rtol=3e-4, atol=1e-3)
 
 
-@pytest.mark.parametrize("both", [18, 14, 44, 47, *UNEQUAL], indirect=True, ids=str)
+@pytest.mark.parametrize("both", [14, 44, 47, *UNEQUAL], indirect=True, ids=str)
 def test_they_attend_to_the_same(both: Both):
     expected, found = both.found(beam_size=2, num_hypotheses=2, with_attention=True)
     for source, (mine, theirs) in zip(both.sources, zip(found, expected, strict=True), strict=True):

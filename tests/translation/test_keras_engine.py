@@ -44,9 +44,9 @@ def test_it_equals_recomputing_everything_at_each_step(model: Transformer, engin
             target.append(max((token for token in range(SIZE) if token not in SUPPRESSED), key=logits.item))
         return target
 
-    sentences = random_sources(20, SIZE, longest=15)
+    sentences = random_sources(16, SIZE, longest=15)
     expected, found = [], []
-    for start, limit in ((0, 5), (8, 9), (16, 13)):
+    for start, limit in ((0, 5), (8, 13)):
         batch = sentences[start : start + 8]
         expected += [slowly(sentence, limit) for sentence in batch]
         found += translated(engine, batch, limit)

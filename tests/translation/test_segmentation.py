@@ -226,8 +226,8 @@ def test_nothing_is_lost_whatever_the_text():
         assert joined.split() == text.split()
 
 
-@pytest.mark.parametrize("text", ["a" + " " * 1_000_000 + "b", "." * 1_000_000, ", " * 500_000])
-def test_a_million_blanks_or_marks_are_all_there(text: str):
+@pytest.mark.parametrize("text", ["a" + " " * 200_000 + "b", "." * 200_000, ", " * 50_000])
+def test_very_many_blanks_or_marks_are_all_there(text: str):
     segments = cut(text, longest=500)
     assert "".join("".join(texts(segments)).split()) == "".join(text.split())
 
