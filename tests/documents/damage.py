@@ -1,13 +1,15 @@
 """Reads and translates documents that are damaged by chance, one after the other, within bounds.
 
-Usage: python damage.py ENDING COUNT. It prints the number of each, so that the last one is what
-ended it.
+Usage: python damage.py COUNT. It prints the kind and number of each, so that the last one is what
+ended it, and then how many of each kind were translated.
 """
 
 import copy
+import json
 import random
 import resource
 import sys
+from collections import Counter
 from collections.abc import Callable
 
 from document_texts import packed, read, upper_case
@@ -112,12 +114,12 @@ def main() -> None:
     """Read and translate them."""
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
-    ending, count = sys.argv[1], int(sys.argv[2])
-    num_translated = 0
-    for seed in range(count):
-        print(seed, flush=True)
-        num_translated += _is_translated(f"a{ending}", MAKERS[ending](random.Random(seed)))
-    print(f"{num_translated} translated")
+    num_translated: Counter[str] = Counter()
+    for ending, make in MAKERS.items():
+        for seed in range(int(sys.argv[1])):
+            print(ending, seed, flush=True)
+            num_translated[ending] += _is_translated(f"a{ending}", make(random.Random(seed)))
+    print(json.dumps(num_translated))
 
 
 if __name__ == "__main__":

@@ -86,13 +86,13 @@ def test_only_text_changes(source: str, translated: str) -> None:
         *("<script><!--", "<b></i>", "<table><p>"),
     ],
 )
-@pytest.mark.parametrize("depth", [0, 250])
-def test_no_html_takes_long(part: str, depth: int) -> None:
+def test_no_html_takes_long(part: str) -> None:
     def read(num_parts: int) -> None:
-        with contextlib.suppress(DocumentError):
-            upper_case("<b>" * depth + part * num_parts)
+        for depth in (0, 250):
+            with contextlib.suppress(DocumentError):
+                upper_case("<b>" * depth + part * num_parts)
 
-    assert_about_linear(read, 10_000)
+    assert_about_linear(read, 5_000)
 
 
 def test_elements_are_not_nested_too_deeply() -> None:

@@ -37,8 +37,7 @@ SRT_IN_CAPITALS = raised(SRT, "o gato bebe\nleite;a mãe;não tem;tempo nenhum;o
 SRT_IN_CAPITALS = SRT_IN_CAPITALS.replace("BEBE\nLEITE", "\nBEBE LEITE").replace(" \nBEBE", "\nBEBE")
 
 
-@pytest.mark.parametrize("ends", ["\n", "\r\n"])
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize(("ends", "encoding"), [("\n", "utf-8"), ("\r\n", "utf-8-sig"), ("\n", "utf-16")])
 def test_subtitles_keep_times_tags_and_number_of_lines(ends: str, encoding: str) -> None:
     content = SRT.replace("\n", ends).encode(encoding)
     assert upper_case("a.srt", content) == SRT_IN_CAPITALS.replace("\n", ends).encode(encoding)
@@ -156,41 +155,34 @@ def test_lines_keep_their_ends() -> None:
     assert upper_case("a.TXT", "um\r\n\n dois\rtrês".encode()) == "UM\r\n\n DOIS\rTRÊS".encode()
 
 
-@pytest.mark.parametrize("blank", ["\n", "\r", "\r\n", "12.\n", " \n"])
+@pytest.mark.parametrize("blank", ["\r\n", "12.\n", " \n"])
 def test_lines_without_a_letter_are_not_translated(blank: str) -> None:
-    content = f"{blank * 100_000}um\n{blank}dois"
+    content = f"{blank * 20_000}um\n{blank}dois"
     assert texts_of("a.txt", content.encode()) == ["um", "dois"]
     assert upper_case("a.txt", content.encode()) == content.upper().encode()
 
 
 @pytest.mark.parametrize(
-    ("name", "begin", "text"),
-    [
-        ("a.txt", "", "a\n"),
-        ("a.html", "", "a<hr>"),
-        ("a.srt", "", f"{TIMES}a\n\n"),
-    ],
+    ("name", "text"),
+    [("a.txt", "a\n"), ("a.html", "a<hr>"), ("a.html", "a<br>"), ("a.srt", f"{TIMES}a\n\n")],
 )
-def test_too_many_texts_are_refused(name: str, begin: str, text: str) -> None:
-    assert len(texts_of(name, (begin + text * 20_000).encode())) == 20_000
+def test_too_many_texts_are_refused(name: str, text: str) -> None:
     with pytest.raises(DocumentError, match="more than 20,000 texts"):
-        read(name, (begin + text * 20_001).encode())
+        read(name, text * 20_001)
 
 
-def test_lines_of_html_are_texts() -> None:
-    assert len(texts_of("a.html", b"a<br>" * 20_000)) == 1
-    with pytest.raises(DocumentError, match="more than 20,000 texts"):
-        read("a.html", b"a<br>" * 20_001)
+def test_as_many_texts_as_are_allowed_are_read() -> None:
+    assert len(texts_of("a.txt", "a\n" * 20_000)) == 20_000
 
 
-@pytest.mark.parametrize("tag", ["<p>", "</p>", "<script>", "<!---->", "<br>1"])
+@pytest.mark.parametrize("tag", ["</p>", "<script>"])
 def test_html_has_a_maximum_number_of_tags(tag: str) -> None:
     assert texts_of("a.html", (tag * 100_000).encode()) == []
     with pytest.raises(DocumentError, match="tags; 100,000 are allowed"):
         read("a.html", (tag * 100_001).encode())
 
 
-@pytest.mark.parametrize("tag", ["<>", "{}", "<"])
+@pytest.mark.parametrize("tag", ["{}", "<"])
 def test_subtitles_have_a_maximum_number_of_tags(tag: str) -> None:
     assert texts_of("a.srt", f"{TIMES}um{tag * 50_000}".encode())[0].startswith("um")
     with pytest.raises(DocumentError, match="tags; 50,000 are allowed"):
