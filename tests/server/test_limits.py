@@ -101,7 +101,7 @@ def test_pipelined_requests_whose_responses_are_not_read_take_little_memory(
     with ExitStack() as stack:
         clients = [stack.enter_context(connected(served)) for _ in range(20)]
         for client in clients:
-            client.settimeout(0.2)
+            client.settimeout(0.05)
             with contextlib.suppress(OSError):
                 client.sendall(data)
         assert is_well(served)
@@ -130,12 +130,12 @@ def test_a_client_that_does_not_read_is_disconnected_without_a_traceback(
     with serve() as served:
         connections = served.server.server_state.connections
         with ExitStack() as stack:
-            for _ in range(20):
+            for _ in range(5):
                 client = stack.enter_context(connected(served))
-                client.settimeout(0.2)
+                client.settimeout(0.1)
                 with contextlib.suppress(OSError):
                     client.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 2_000)
-            until(lambda: len(made) == 20)
+            until(lambda: len(made) == 5)
             until(lambda: not connections)
         assert is_well(served)
     assert caplog.text == ""

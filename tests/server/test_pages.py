@@ -10,11 +10,6 @@ from ptenmt.errors import ConfigError
 from ptenmt.server.application import make_app
 
 
-def test_health_and_readiness(served) -> None:
-    for path in ("health", "ready"):
-        assert requests.get(f"{served.url}/{path}", timeout=120).json() == {"status": "ok"}
-
-
 def test_the_page_has_its_files_and_no_others(served) -> None:
     for page in ("", "docs"):
         html = requests.get(f"{served.url}/{page}", timeout=120).text
@@ -29,13 +24,6 @@ def test_the_page_has_its_files_and_no_others(served) -> None:
     for path in ("/page/", "/page/../app.py", "/page/%2e%2e/app.py", "/page//etc/passwd", "/page/x"):
         answer = requests.get(served.url + path, timeout=120)
         assert (answer.status_code, answer.json()) == (404, {"error": "Not Found"})
-
-
-def test_loaded_models_are_described(serve) -> None:
-    with serve(pairs=("pt-en", "en-pt")) as served:
-        models = requests.get(f"{served.url}/v1/models", timeout=120).json()
-        assert [(model["source"], model["target"]) for model in models] == [("pt", "en"), ("en", "pt")]
-        assert (models[0]["score"], models[0]["licences"]) == (None, [])
 
 
 def test_figures_count(serve) -> None:
@@ -76,6 +64,7 @@ def test_wrong_methods_and_paths_get_the_same_kind_of_error(served) -> None:
 
 
 def test_head_is_answered_like_get_without_a_body(served) -> None:
+    assert requests.get(f"{served.url}/ready", timeout=120).json() == {"status": "ok"}
     for path in ("/", "/health", "/languages"):
         head, get = (
             requests.request(method, served.url + path, timeout=120, headers={"Accept-Encoding": "identity"})
@@ -111,7 +100,7 @@ def test_other_origins_are_answered_only_if_allowed(serve, served) -> None:
         assert too_much.headers["access-control-expose-headers"].lower() == "retry-after"
 
 
-@pytest.mark.parametrize("origin", ["example.org", "https://ok.org/", "https://OK.org", "null", "", "**"])
-def test_an_origin_that_no_browser_names_is_said(origin: str) -> None:
-    with pytest.raises(ConfigError, match="is not the origin"):
-        make_app(Any, origins=["*", "https://ok.org", "http://[::1]:8080", origin])  # type: ignore[arg-type]
+def test_an_origin_that_no_browser_names_is_said() -> None:
+    for origin in ("example.org", "https://ok.org/", "https://OK.org", "null", "", "**"):
+        with pytest.raises(ConfigError, match="is not the origin"):
+            make_app(Any, origins=["*", "https://ok.org", "http://[::1]:8080", origin])  # type: ignore[arg-type]

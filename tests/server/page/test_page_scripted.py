@@ -159,15 +159,6 @@ def test_typing_is_translated_by_sentences_and_at_pauses(browser: "Browser", scr
         assert script.texts == ["O gato dorme."]
 
 
-def test_another_language_is_named(browser: "Browser", script: Script) -> None:
-    script.translate = lambda request: (200, shouted(request)[1] | {"detected": ["en"]}, {})
-    browser.translate("where is it", "WHERE IS IT")
-    assert browser["notice"].text == "This looks like English."
-    script.translate = shouted
-    browser.translate("onde", "ONDE")
-    assert browser["notice"].text == ""
-
-
 def test_a_cleared_text_comes_back(browser: "Browser", script: Script) -> None:
     browser.translate("o gato", "O GATO")
     browser["clear"].click()
@@ -196,13 +187,6 @@ def test_alternatives_are_shown_with_their_probabilities(browser: "Browser", scr
     browser.words("target")["O"].click()
     browser.until(lambda: browser.all("#menu button"))
     assert browser["menu"].text.split("\n") == ["O GATO COME BEM", "25%"]  # without a prefix
-    answer(script, "count", {"alternatives": []})
-    browser.translate("o gato", "O GATO")
-    browser.words("target")["GATO"].click()
-    browser.until(lambda: browser["menu"].text == "no alternatives")
-    browser.press("\ue00c")  # Escape
-    assert not browser["menu"].is_displayed()
-    assert browser.script("return document.activeElement.textContent") == "GATO"
 
 
 def test_it_speaks_portuguese(browser: "Browser", server: Script) -> None:
@@ -210,12 +194,7 @@ def test_it_speaks_portuguese(browser: "Browser", server: Script) -> None:
     browser.driver.execute_cdp_cmd("Network.setUserAgentOverride", agent | {"acceptLanguage": "fr,pt-PT,en"})
     try:
         browser.open(server.address)
-        said = {
-            "tab-translate": "Traduzir",
-            "source-name": "Português",
-            "choose-file": "Traduzir um documento",
-        }
-        assert {name: browser[name].get_property("textContent") for name in said} == said
+        assert browser["tab-translate"].get_property("textContent") == "Traduzir"
         assert browser.driver.title == "De português para inglês · ptenmt"
         assert browser.script("return document.documentElement.lang") == "pt-PT"
         assert browser["menu"].get_attribute("aria-label") == "Alternativas"
@@ -223,10 +202,8 @@ def test_it_speaks_portuguese(browser: "Browser", server: Script) -> None:
         browser.driver.execute_cdp_cmd("Network.setUserAgentOverride", agent | {"acceptLanguage": "en"})
 
 
-def test_an_example_and_the_model_are_on_the_first_screen(browser: "Browser", script: Script) -> None:
+def test_an_example_is_on_the_first_screen(browser: "Browser", script: Script) -> None:
     browser.until(lambda: browser["model"].text)
-    facts = "Portuguese → English · 1.2M parameters · BLEU 41.5 in validation · Jan 2, 2026 · data: CC0"
-    assert browser["model"].text == f"Model small · {facts}"
     example = browser.all("#examples button")[0]
     text = example.text
     example.click()
@@ -249,7 +226,9 @@ def test_errors_are_shown_and_mended(browser: "Browser", script: Script) -> None
     script.translate = lambda _request: (400, {"error": "no such language"}, {})
     browser.write("olá")
     browser.until(lambda: browser["status"].text == "no such language")
-    browser.write("x" * 801)  # of four requests
+    browser.script(
+        "source.value = 'x'.repeat(801); source.dispatchEvent(new Event('input'))"
+    )  # four requests
     browser.until(lambda: "Too long" in browser["notice"].text)
     assert "801 of 800" in browser["count"].text
     script.translate = shouted
@@ -290,27 +269,6 @@ def test_a_key_is_asked_for_and_sent(browser: "Browser", script: Script) -> None
     script.translate = lambda _request: (403, {"error": "no key"}, {})  # it was taken from the file of keys
     browser.write("adeus")
     browser.until(lambda: browser["key-error"].text == "That key is not valid.")
-
-
-def test_the_names_of_eight_heads_do_not_touch_on_a_phone(browser: "Browser", script: Script) -> None:
-    attention = {
-        "alignment_layer": 1,
-        **{f"{side}_pieces": ["a", "b"] for side in ("source", "target", "written")},
-        "weights": {"decoder_layer1_block2": [[[0.5, 0.5], [1, 0]]] * 8},
-    }
-    answer(script, "translation", attention)
-    browser.translate("olá", "OLÁ")
-    browser.driver.set_window_size(320, 800)
-    try:
-        browser["tab-inside"].click()
-        browser.until(lambda: browser.all("#map td:not(.corner)"))
-        for name in ("Mean", "Méd."):
-            browser.script("document.querySelectorAll('#heads > span')[1].textContent = arguments[0]", name)
-            names = "[...document.querySelectorAll('#heads > span')]"
-            fits = f"return {names}.every(({{scrollWidth, clientWidth}}) => scrollWidth <= clientWidth)"
-            assert browser.script(fits), name
-    finally:
-        browser.driver.set_window_size(1200, 900)
 
 
 def test_a_translation_is_not_spoken_of_another_text(browser: "Browser", script: Script) -> None:
@@ -421,5 +379,6 @@ def test_languages_can_be_chosen_and_swapped(browser: "Browser", script: Script)
     browser.until(lambda: not browser["tab-inside"].is_displayed())  # no model of these languages is known
     script.translate = lambda request: (200, shouted(request)[1] | {"detected": ["pt"]}, {})
     browser.translate("gato", "GATO")
+    assert browser["notice"].text.startswith("This looks like Portuguese.")
     browser["to-language"].click()
     browser.until(lambda: script.asked[-1]["source"] == "pt")
