@@ -63,15 +63,6 @@ def test_a_checkpoint_newer_than_the_history_determines_the_steps(ptenmt, copied
     assert rows(ptenmt("info", "--run", "tiny").stdout)["steps"] == str(behind)
 
 
-def test_what_is_no_number_is_a_dash(ptenmt, copied_run: Path) -> None:
-    scores = {"bleu": None, "chrf": 2.0, "loss": None, "accuracy": 0.5}
-    line = {"epoch": 1, "step": 6, "validation": scores, "seconds": {"training": 3.0}}
-    (copied_run / "checkpoints/tiny/history.jsonl").write_text(json.dumps(line) + "\n")
-    table = rows(ptenmt("info", "--run", "tiny").stdout)
-    best = [table[f"best validation: {name}"] for name in ("BLEU", "chrF", "loss", "accuracy")]
-    assert best == ["–", "2.0", "–", "0.500"]
-
-
 def test_an_unreadable_run_does_not_hide_the_others(ptenmt, copied_run: Path) -> None:
     other = shutil.copytree(copied_run / "checkpoints/tiny", copied_run / "checkpoints/other")
     (other / "run.json").write_text('{"format_version": 1}')

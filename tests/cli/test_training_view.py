@@ -149,26 +149,6 @@ def test_on_a_terminal_no_line_is_longer_than_the_screen() -> None:
     assert sum(line.startswith("    pt  uma frase") and line.rstrip().endswith("…") for line in lines) == 1
 
 
-def test_the_bar_follows_steps_and_validation() -> None:
-    with view(terminal(100)) as showing:
-        for event, shown_now in (
-            (STARTED, ("compiling the first step…", " 0/16200")),
-            (
-                step(405),
-                ("epoch 1 ", " 405/16200 1 h 01 min left  loss 7.1234  accuracy 0.0512  12,346 tokens/s"),
-            ),
-            (events.ValidationStep(done=600, total=1_212), ("validation ", " 600/1212")),
-        ):
-            showing.show(event)
-            paper = Console(file=io.StringIO(), width=100)
-            paper.print(showing._bar)
-            assert isinstance(paper.file, io.StringIO)
-            begin, end = shown_now
-            line = paper.file.getvalue().rstrip()
-            assert line.startswith(begin)
-            assert line.endswith(end)
-
-
 def test_the_patience_left_is_said() -> None:
     worse = replace(VALIDATED, is_best=False, patience_left=2)
     assert shown(piped(), iter([STARTED, worse]))[-7].endswith("  patience: 2 validations left")

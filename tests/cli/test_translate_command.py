@@ -215,11 +215,6 @@ def test_tensorflow_is_loaded_for_its_engine_alone(
     assert len(loaded) == 1
 
 
-def test_a_text_of_several_lines_keeps_them(ptenmt, translations: list[Translation]) -> None:
-    answer = ptenmt("translate", f"{LINES[0]}\n\n{LINES[2]}\n")
-    assert answer.stdout == f"{translations[0].text}\n\n{translations[2].text}\n\n"
-
-
 def test_a_glossary_gives_terms_their_translations(ptenmt, tmp_path: Path) -> None:
     terms = tmp_path / "terms.tsv"
     terms.write_text("gato\tZebra\n", encoding="utf-8")

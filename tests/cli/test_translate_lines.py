@@ -46,15 +46,6 @@ def shown(tmp_path: Path, clock: SimpleNamespace, console: Console) -> str:
     return output.getvalue()
 
 
-def test_a_terminal_has_a_bar(tmp_path: Path, clock: SimpleNamespace) -> None:
-    file = io.StringIO()
-    console = Console(file=file, width=100, force_terminal=True, color_system="standard", highlight=False)
-    text = " ".join(shown(tmp_path, clock, console).split())
-    assert "15,000 lines, 4.2 min left" in text
-    assert "━" in text
-    assert text.endswith("translated 10,000 lines in 1.7 min, 100 lines/s, 5,000 before")
-
-
 def test_a_file_has_a_line_a_minute(tmp_path: Path, clock: SimpleNamespace) -> None:
     assert shown(tmp_path, clock, Console(file=io.StringIO(), width=100)).splitlines() == [
         "12,000 lines, 4.7 min left",

@@ -72,6 +72,8 @@ def contents(folder: Path) -> dict[Path, bytes]:
 def test_unsupported_exports_are_errors(run: Run, tmp_path: Path):
     with pytest.raises(ExportError, match="there is no export format onnx"):
         export_model(run, format="onnx")  # type: ignore[arg-type]
+    with pytest.raises(ExportError, match="the format weights is in float32, not in int16"):
+        export_model(run, format="weights", quantization="int16", output=tmp_path / "new")
     shutil.rmtree(run.weights_folder)
     with pytest.raises(CheckpointError, match="no weights in"):
         export_model(run, output=tmp_path / "new", on_warning=lambda _damaged: None)

@@ -51,11 +51,6 @@ def test_the_decoder_reads_what_it_is_to_say_one_place_later(inspector: Inspecto
     assert [row[1] for row in target.rows][1:] == [row[3] for row in target.rows][:-1]
 
 
-def test_without_a_translation_it_is_the_model_s_own(inspector: Inspector) -> None:
-    (_, target), _ = shown(inspector, "galo hime")
-    assert [row[4] for row in target.rows] == ["galo", "hime", "[END]"]
-
-
 def test_padding_is_shown_and_hidden(inspector: Inspector) -> None:
     (source, target), masks = shown(inspector, "bala dico", "bala", length=6)
     assert [row[2] for row in source.rows][4:] == ["[PAD]", "[PAD]"]
