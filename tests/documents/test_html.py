@@ -24,10 +24,8 @@ def texts_of(source: str) -> list[str]:
     ("source", "texts"),
     [
         ("", []),
-        ("<p>um\n  dois</p>", ["um dois"]),
-        ("<p> um <i>dois</i>, três</p>", ["um dois, três"]),
+        ("<p>um\n  dois\vtrês</p>", ["um dois três"]),
         ("a &lt;b&gt; &amp; &eacute;&#233;", ["a <b> & éé"]),
-        ("<p>1 &copy; 2</p>", []),
         (f"a &#{'9' * 5_000}; b", ["a \ufffd b"]),
         ("<style>p {}</style><script>a < b</script><pre>x</pre><code>y</code>z", ["{0}z"]),
         ('<div translate="no">a <div>b</div> c</div>d', ["d"]),
@@ -36,7 +34,6 @@ def texts_of(source: str) -> list[str]:
         ("a < b <", ["a < b <"]),
         ("a</body>b</html>c<p>d", ["abc", "d"]),
         ("<!-- x --><!doctype html><html><head><title>a</title></head><body>b</html>c", ["a", "bc"]),
-        ("<p translate=no>Rio<p>a", ["a"]),
         ("<p translate=no>Rio<div>a</div>b", ["a", "b"]),
         ("<ul><li translate=no>Rio<ul><li>Lima</ul>Ica<li>a</ul>b", ["a", "b"]),
         ("<table><tr><td translate=no>Rio<td>a<tr translate=no><td>Ica<tr><td>b</table>c", ["a", "b", "c"]),
@@ -45,9 +42,7 @@ def texts_of(source: str) -> list[str]:
         ("<div translate=no>Rio</span></body></html>Ica", []),
         ('<p title="please translate=no">a', ["a", "please translate=no"]),
         ("<html translate=no><p>Rio", []),
-        ("<!doctype html>", []),
         ('<p class="a notranslate">Rio</p><p class=notranslated>a', ["a"]),
-        ("<p/translate='NO'>Rio</p>a", ["a"]),
         ("<br translate=no />a", ["\na"]),
         ("<math><annotation-xml><svg><br></svg>b</annotation-xml></math>a", ["{0}a"]),
         ("<script><!--<script>a</script>b", []),
@@ -63,9 +58,7 @@ def test_texts_outside_untranslated_elements_are_found(source: str, texts: list[
         ("olá <b>gato</b>", "OLÁ <b>GATO</b>"),
         ("<A HREF=x  y='z'>olá</a >", '<a href="x" y="z">OLÁ</a>'),
         ("<p>tom &amp; jerry&nbsp;</p>", "<p>TOM &amp; JERRY\u00a0</p>"),
-        ("<p>um\n  dois</p>\n", "<p>UM DOIS</p>\n"),
         ("um <img> dois<img> três", "UM <img> DOIS<img> TRÊS"),
-        ("um <img>?", "UM <img>?"),
         ("um<wbr>dois <b>t<wbr>rês</b><p>4 a</p>", "UM<wbr>DOIS <b>T<wbr>RÊS</b><p>4 A</p>"),
         ("um <script>if (a < b) c()</script><!-- d -->", "UM <script>if (a < b) c()</script><!-- d -->"),
         ("&lt;img src=x onerror=alert(1)&gt;", "&lt;IMG SRC=X ONERROR=ALERT(1)&gt;"),
@@ -149,12 +142,9 @@ def test_the_language_of_the_translation_is_named(source: str, translated: str) 
             "<b>um</b><i>o <u>dois</u><s>três</s></i>",
             [("um", (0,)), ("\n", ()), ("o ", (1,)), ("dois", (1, 2)), ("\n", (1,)), ("três", (1, 3))],
         ),
-        ("Ol<b>á</b>", [("Ol", ()), ("á", (0,))]),
-        ("<b>O</b>lá", [("O", (0,)), ("lá", ())]),
         ("un<b>happ</b>y", [("un", ()), ("happ", (0,)), ("y", ())]),
         ("<i>H</i><sub>2</sub><i>O</i>", [("H", (0,)), ("2", (1,)), ("O", (2,))]),
         ("<b>um</b><i>, dois</i>", [("um", (0,)), (", dois", (1,))]),
-        ("<b>E</b><i>ra</i>", [("E", (0,)), ("ra", (1,))]),
     ],
 )
 def test_texts_are_in_their_inline_elements(source: str, spans: list[tuple[str, tuple[int, ...]]]) -> None:
@@ -204,7 +194,6 @@ def test_what_is_not_translated_stays_even_if_the_translation_lost_or_repeats_it
         ('<html><head><meta name="google" content="notranslate"></head><body>a</body></html>', []),
         ("<iframe title=a>b</iframe><textarea placeholder=b>c</textarea>", ["a", "b"]),
         ("<select><optgroup label=a><option label=b></select>", ["a", "b"]),
-        ("<button>a</button><button>b</button>", ["a", "b"]),
         ("<label>a<input></label> <label>b</label><select><option>c<option>d</select>", ["a", "b", "c", "d"]),
         ("a <button>b</button> c", ["a c", "b"]),
         ('<p>um <q lang="fr">deux</q> <q lang="pt-BR">dois</q>', ["um {0} dois"]),
@@ -240,14 +229,12 @@ def test_attributes_with_a_text_are_translated() -> None:
         ("<p><span>Nome</span> <span>Idade</span> <span>Preço</span>", ["Nome", "Idade", "Preço"]),
         ("<p><b><a>Um</a> <a>dois</a></b></p>três", ["Um", "dois", "três"]),
         ("<li><a><img src=a> Um</a> · <a>Dois</a><br><a><i>Três</i></a>", ["Um", "Dois", "Três"]),
-        ("<p><b>Lisboa</b> <b>O <i>gato</i></b>", ["Lisboa", "O gato"]),
         ("<nav><a>Início<svg></svg></a><a>Sobre<svg></svg></a></nav>", ["Início", "Sobre"]),
         # Parts of a sentence
         ("<h1><span>Bem-vindo</span> <span>ao</span> <span>Porto</span></h1>", ["Bem-vindo ao Porto"]),
         ("<p><a>Lisboa</a>, <a>Porto</a></p>", ["Lisboa, Porto"]),
         ("<p>Veja <a>um</a> <a>dois</a></p>", ["Veja um dois"]),
         ("<p><b>CO</b> <sub>x y</sub></p>", ["CO x y"]),
-        ("<p><b>Um</b> <i>2</i></p>", ["Um 2"]),
     ],
 )
 def test_elements_that_make_up_a_block_are_texts_of_their_own(source: str, texts: list[str]) -> None:
@@ -280,7 +267,3 @@ def test_code_in_a_title_stays() -> None:
     document = Html("<title>Olá <?= $x ?></title>")
     assert document.with_texts(document.texts) == "<title>Olá <?= $x ?></title>"
     assert texts_of("um ptenmtcode7q <? dois") == ["um ptenmtcode7q "]
-
-
-def test_a_vertical_tab_is_white_space() -> None:
-    assert texts_of("<p>um\vdois</p>") == ["um dois"]

