@@ -25,7 +25,7 @@ from ptenmt.translation.keras_engine import KerasEngine
 
 SUPPRESSED = [PAD, START, UNK]
 FEW = [4, 14, 15, 44, 51]
-"""Each value of an option; relu without a tie is in ``UNEQUAL``."""
+"""Each value of an option, in models of a layer; relu without a tie is in ``UNEQUAL``."""
 MORE = [number for number in (*range(36), *range(38, 54)) if number not in FEW]
 UNEQUAL = [(3, 1), (1, 2)]
 """Blocks of the encoder and of the decoder."""
@@ -59,9 +59,12 @@ class Both:
     ids=str,
 )
 def both(request: pytest.FixtureRequest) -> Both:
-    number, depths = (18, request.param) if request.param in UNEQUAL else (request.param, (None, None))
+    is_unequal = request.param in UNEQUAL
+    number = 18 if is_unequal else request.param
     config, source_size, target_size = drawn(number)
-    config = replace(config, encoder_layers=depths[0], decoder_layers=depths[1])
+    if is_unequal or number in FEW:
+        encoder_layers, decoder_layers = request.param if is_unequal else (1, 1)
+        config = replace(config, encoder_layers=encoder_layers, decoder_layers=decoder_layers)
     pair = made_up_words(source_size, target_size)
     model = random_model(config, source_size, target_size or source_size, seed=number)
     export = convert(config, weights_of(model), pair, "", "float32")
