@@ -142,9 +142,8 @@ def test_a_look_inside(ptenmt: Command, tmp_path: Path):
     ptenmt(*look, "they walked home", "--run", "pooled", "--output", str(picture))
     assert picture.stat().st_size > 10_000
     compared = ptenmt("compare", "pooled", "causal").stdout
-    for named in ("411", "training windows", "best validation: perplexity"):
-        assert named in compared
-    assert "BLEU" not in compared
+    assert "training windows" in compared
+    assert "best validation: perplexity" in compared
     for refused in (["--block", "cross"], ["--target", "x"]):
         ptenmt(*look, "they walked", "--run", "pooled", *refused, code=1)
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -45,75 +44,36 @@ def test_positions_are_a_picture(ptenmt, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("beside")
-def test_schedule(ptenmt) -> None:
-    def title(*options: str) -> str:
-        return ptenmt("inspect", "schedule", "--config", "tiny.yaml", *options).stdout.splitlines()[0]
-
-    assert title() == "Learning rate (transformer): 0.03953 at step 40, 0.01768 at step 200"  # (16·40)^-½
-    assert title("--steps", "160") == "Learning rate (transformer): 0.03953 at step 40, 0.01976 at step 160"
-    assert "0.02795 at step 80" in title("--set", "training.warmup_steps=80", "--steps", "80")
-    cosine = ["--set", "training.schedule=cosine", "--set", "training.learning_rate=0.5"]
-    assert title(*cosine, "--steps", "90") == "Learning rate (cosine): 0.5 at step 40, 0 at step 90"
-
-
-@pytest.mark.usefixtures("beside")
-def test_history(ptenmt) -> None:
-    text = ptenmt("inspect", "history", "--run", "tiny").stdout
-    titles = [block.partition("\n")[0] for block in text.split("\n\n")]
+def test_options_reach_the_views(ptenmt) -> None:
+    cosine = ["--set", "training.schedule=cosine", "--set", "training.learning_rate=0.5", "--steps", "90"]
+    rates = ptenmt("inspect", "schedule", "--config", "tiny.yaml", *cosine).lines
+    assert rates[0] == "Learning rate (cosine): 0.5 at step 40, 0 at step 90"
+    curves = ptenmt("inspect", "history", "--run", "tiny", "--over", "epochs").stdout.split("\n\n")
+    titles = [curve.partition("\n")[0] for curve in curves]
     assert titles[:2] == ["Loss, nats per token", "Token accuracy, share of tokens"]
     assert titles[2:] == ["BLEU", "chrF", "Learning rate", "Speed, tokens/s"]
-    bleu = ptenmt("inspect", "history", "--over", "epochs").stdout.split("\n\n")[2].splitlines()
-    assert re.fullmatch(r"validation +\S+ at 1 +\S+ at \S+ +\S+ at \S+ +\S+ at 10", bleu[-1])
-
-
-@pytest.mark.usefixtures("beside")
-def test_tokens(ptenmt) -> None:
-    text = ptenmt("inspect", "tokens", "o gato voa", "--target", "the cat", "--length", "6", "--run", "tiny")
-    blocks = [block.splitlines() for block in text.stdout.split("\n\n")]
-    assert [block[0] for block in blocks[:6]] == [
-        "Source",
-        "Target",
-        "Padding mask of the source (1 = hidden)",
-        "Padding mask of the target (1 = hidden)",
-        "Look-ahead mask (1 = hidden)",
-        "Look-ahead and padding mask (1 = hidden)",
-    ]
-    assert [line.split()[2] for line in blocks[0][2:]] == ["[START]", "o", "gato", "[UNK]", "[END]", "[PAD]"]
-
-
-@pytest.mark.usefixtures("beside")
-def test_attention_in_the_terminal_is_the_mean_over_the_heads_of_the_last_layer(ptenmt) -> None:
-    answer = ptenmt("inspect", "attention", "o gato come hoje .")
-    assert answer.lines[0] == (
-        "Decoder cross-attention, layer 1: source tokens (columns) seen when writing a token (rows)"
-    )
-    assert "mean over the heads" in answer.stdout
-    assert "[END]" in [line.split()[0] for line in answer.lines if line.strip()]
-    assert "head 2" in ptenmt("inspect", "attention", "o gato come hoje .", "--head", "2").stdout
-    every = ptenmt("inspect", "attention", "o gato come hoje .", "--head", "all").stdout
-    assert "head 1" in every
-    assert "head 2" in every
-    refused = ptenmt("inspect", "attention", "o gato", "--head", "first", code=1).stderr
-    assert "--head first: there is no such head" in refused
-
-
-@pytest.mark.usefixtures("beside")
-def test_the_blocks_of_attention_have_their_own_tokens(ptenmt) -> None:
-    def labels(*options: str) -> str:
-        return ptenmt("inspect", "attention", "o gato", "--target", "the cat", *options).stdout
-
-    assert "cross-attention" in labels()
-    assert "cat" not in labels("--block", "encoder")
-    assert "gato" not in labels("--block", "self")
-    assert "gato" in labels("--block", "encoder")
-
-
-@pytest.mark.usefixtures("beside")
-def test_an_alignment_has_the_weights_of_each_target_word(ptenmt) -> None:
+    assert curves[2].splitlines()[-1].endswith(" at 10")
+    tokens = ptenmt("inspect", "tokens", "o gato voa", "--target", "the cat", "--length", "6").lines
+    assert [line.split()[2] for line in tokens[2:8]] == ["[START]", "o", "gato", "[UNK]", "[END]", "[PAD]"]
     title, _, *rows = ptenmt("inspect", "alignment", "o gato", "--target", "the cat").lines
     assert title == "Word alignment (decoder, layer 1: mean over the heads)"
     assert [row.split()[0] for row in rows] == ["the", "cat"]
     assert all(row.count("*") == 1 for row in rows)
+
+
+@pytest.mark.usefixtures("beside")
+def test_the_heads_and_blocks_of_attention(ptenmt) -> None:
+    def shown(*options: str, code: int = 0) -> str:
+        answer = ptenmt("inspect", "attention", "o gato", "--target", "the cat", *options, code=code)
+        return answer.stdout or answer.stderr
+
+    assert shown().startswith("Decoder cross-attention, layer 1: source tokens (columns) seen when writing")
+    assert "mean over the heads" in shown()
+    assert "head 1" not in shown("--head", "2")
+    assert {"head 1", "head 2"} <= set(shown("--head", "all").splitlines())
+    assert "--head first: there is no such head" in shown("--head", "first", code=1)
+    assert "cat" not in shown("--block", "encoder")
+    assert "gato" not in shown("--block", "self")
 
 
 PROGRAM = """

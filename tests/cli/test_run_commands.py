@@ -83,7 +83,7 @@ def test_newest_first_and_what_cannot_be_used(ptenmt, copied_run: Path) -> None:
     file = copied_run / "checkpoints/zero/run.json"
     file.write_text(re.sub(r'"trained": "20..', '"trained": "2999', file.read_text()))
 
-    shown = ptenmt("info").stdout.splitlines()
+    shown = ptenmt("info").lines
     assert [line.partition("  ")[0] for line in shown[2:]] == ["zero", "tiny *"]
     assert "no weights" in shown[2]
     table = rows(ptenmt("info", "--run", "zero").stdout)
