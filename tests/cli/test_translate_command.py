@@ -275,23 +275,16 @@ def test_a_missing_input_is_an_error_before_the_model_is_loaded(
     assert "cannot read nowhere.txt" in ptenmt("translate", "--input", "nowhere.txt", code=1).stderr
 
 
-@pytest.mark.parametrize(
-    ("closed", "message"),
-    [
+def test_closed_streams_are_errors(beside: Path) -> None:
+    for closed, message in (
         ("olá >&-", "error: cannot write standard output: it is closed\n"),
         ("<&-", "error: cannot read standard input: it is closed\n  give a file\n"),
-    ],
-)
-def test_closed_streams_are_errors(beside: Path, closed: str, message: str) -> None:
-    answer = subprocess.run(
-        f"{shlex.quote(sys.executable)} -m ptenmt translate {closed}",
-        shell=True,
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-        cwd=beside,
-    )
-    assert (answer.returncode, answer.stderr) == (1, message)
+    ):
+        command = f"{shlex.quote(sys.executable)} -m ptenmt translate {closed}"
+        ended = subprocess.run(
+            command, shell=True, stderr=subprocess.PIPE, text=True, check=False, cwd=beside
+        )
+        assert (ended.returncode, ended.stderr) == (1, message)
 
 
 def test_a_text_that_looks_like_an_option_needs_dashes(ptenmt) -> None:

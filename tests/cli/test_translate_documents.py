@@ -64,8 +64,8 @@ def test_a_damaged_document_does_not_keep_others_from_being_translated(
     damaged, page = tmp_path / name, tmp_path / "page.html"
     damaged.write_bytes(content)
     page.write_text("<p>o gato</p>", encoding="utf-8")
-    command = ("translate", str(damaged), str(page), "--output-dir", str(tmp_path / "en"))
-    stderr = ptenmt(*command, "--quiet", code=1).stderr
+    files = map(str, (damaged, page))
+    stderr = ptenmt("translate", *files, "--output-dir", str(tmp_path / "en"), "--quiet", code=1).stderr
     assert f"warning: {damaged}: " in stderr
     assert "error: 1 of 2 documents cannot be translated" in stderr
     assert [file.name for file in (tmp_path / "en").glob("*.*") if file.name[0] != "."] == ["page.html"]

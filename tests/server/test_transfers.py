@@ -42,12 +42,6 @@ def uploaded(served, *fields: tuple[str, Any], **request: Any) -> requests.Respo
     return requests.post(f"{served.url}/translate_file", files=parts, timeout=120, **request)
 
 
-@pytest.fixture
-def keys(tmp_path: Path) -> tuple[Path, str]:
-    """A file of keys, and a key."""
-    return tmp_path / "keys.txt", add_key(tmp_path / "keys.txt", "alice")
-
-
 def test_the_number_of_uploads_is_limited(serve) -> None:
     with serve(files=1) as served:
         with begun(served, FORM), begun(served) as second:
@@ -62,17 +56,15 @@ def test_the_number_of_uploads_is_limited(serve) -> None:
         until(lambda: uploaded(served, *fields).status_code == 200)
 
 
-def test_a_wrong_key_in_the_header_is_refused_before_the_document_is_received(
-    serve, keys: tuple[Path, str]
+def test_the_key_may_be_anywhere_in_the_form_and_a_wrong_one_in_the_header_is_refused_before_it(
+    serve, tmp_path: Path
 ) -> None:
-    with serve(keys=keys[0]) as served, begun(served, b"Authorization: Bearer wrong\r\n\r\n") as connection:
-        assert received(connection).startswith(b"HTTP/1.1 403 ")
-
-
-def test_the_key_may_be_anywhere_in_the_form(serve, keys: tuple[Path, str]) -> None:
+    right = add_key(tmp_path / "keys.txt", "alice")
     fields: list[tuple[str, Any]] = [*FIELDS.items(), ("file", ("a.txt", TWO_CHARACTERS))]
-    with serve(keys=keys[0]) as served:
-        for key, status in ((keys[1], 200), ("wrong", 403)):
+    with serve(keys=tmp_path / "keys.txt") as served:
+        with begun(served, b"Authorization: Bearer wrong\r\n\r\n") as connection:
+            assert received(connection).startswith(b"HTTP/1.1 403 ")
+        for key, status in ((right, 200), ("wrong", 403)):
             assert uploaded(served, *fields, ("api_key", key)).status_code == status
             assert uploaded(served, ("api_key", key), *fields).status_code == status
         assert uploaded(served, *fields).status_code == 403

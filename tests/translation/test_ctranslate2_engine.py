@@ -90,15 +90,13 @@ def test_a_prefix_begins_the_translation_and_counts_in_its_length_alone(
 def test_branches_differ_in_their_first_token(
     engine: CTranslate2Engine, model: Transformer, prefix: tuple[int, ...]
 ):
-    options = DecodingConfig(beam_size=2, length_penalty=0.6)
+    options, sources = DecodingConfig(beam_size=2, length_penalty=0.6), SOURCES[:4]
     answers = engine.submit(
-        SearchRequest(
-            SOURCES, LIMIT, options, target_prefixes=[prefix] * len(SOURCES), next_token_alternatives=5
-        )
+        SearchRequest(sources, LIMIT, options, target_prefixes=[prefix] * 4, next_token_alternatives=5)
     )()
-    likely = allowed_log_probs(model, SOURCES, [[START, *prefix, END]] * len(SOURCES))
+    likely = allowed_log_probs(model, sources, [[START, *prefix, END]] * 4)
     place = 1 + len(prefix)
-    for source, branches, rows in zip(SOURCES, answers, likely, strict=True):
+    for source, branches, rows in zip(sources, answers, likely, strict=True):
         assert {tuple(branch.ids[:place]) for branch in branches} == {(START, *prefix)}
         ends = rows[:, END].copy()
         rows[:, END] = -np.inf

@@ -79,15 +79,14 @@ def test_it_follows_the_weights_as_they_change(model: Transformer, engine: Keras
     model.final.set_weights([kernel, bias])
 
 
-@pytest.mark.parametrize("beams", [1, 4])
-def test_it_decodes_up_to_the_last_position(model: Transformer, engine: KerasEngine, beams: int):
+def test_it_decodes_up_to_the_last_position(model: Transformer, engine: KerasEngine):
     kernel, bias = model.final.get_weights()
     model.final.set_weights([kernel, bias - 1000 * np.eye(SIZE)[END]])
-    options = DecodingConfig(beam_size=beams)
-    ((best,),) = engine.submit(SearchRequest([[START, 5, END]], model.config.max_positions, options))()
+    for options in (GREEDY, DecodingConfig(beam_size=4)):
+        ((best,),) = engine.submit(SearchRequest([[START, 5, END]], model.config.max_positions, options))()
+        assert len(best.ids) == 1 + model.config.max_positions
+        assert not best.is_complete
     model.final.set_weights([kernel, bias])
-    assert len(best.ids) == 1 + model.config.max_positions
-    assert not best.is_complete
 
 
 @pytest.mark.parametrize(

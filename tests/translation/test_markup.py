@@ -187,7 +187,7 @@ def parents(spans: Sequence[Fragment]) -> set[Elements]:
 
 def test_any_elements_are_kept_and_nested_and_the_text_is_that_without_them(translator) -> None:
     numbers = random.Random(1)
-    texts = [random_text(numbers) for _ in range(200)]
+    texts = [random_text(numbers) for _ in range(120)]
     marked = [
         with_points(
             random_markup(text, numbers, most_tags=8, most_words=9), numbers.choices(range(1, len(text)), k=3)
