@@ -22,16 +22,6 @@ def rows(text: str) -> dict[str, str]:
     return {first: " ".join(others) for first, others in cells(text).items()}
 
 
-def test_all_runs_at_a_glance(ptenmt, copied_run: Path) -> None:
-    answer = ptenmt("info")
-    table = rows(answer.stdout)
-
-    best = max(line["validation"]["bleu"] for line in History(copied_run / "checkpoints/tiny").validations())
-    assert table["run"] == "parameters pairs epochs best score last started"
-    assert table["tiny *"].startswith(f"6,646 48 10 BLEU {best:.1f} 20")
-    assert answer.stderr == ""
-
-
 def test_one_run_in_full(ptenmt, beside: Path) -> None:
     table = rows(ptenmt("info", "--run", "tiny").stdout)
 
@@ -77,15 +67,19 @@ def test_an_unreadable_run_does_not_hide_the_others(ptenmt, copied_run: Path) ->
     assert message in ptenmt("info", "--run", "other", code=1).stderr
 
 
-def test_newest_first_and_what_cannot_be_used(ptenmt, copied_run: Path) -> None:
+def test_all_runs_newest_first_and_what_cannot_be_used(ptenmt, copied_run: Path) -> None:
     shutil.copytree(copied_run / "checkpoints/tiny", copied_run / "checkpoints/zero")
     shutil.rmtree(copied_run / "checkpoints/zero/weights")
     file = copied_run / "checkpoints/zero/run.json"
     file.write_text(re.sub(r'"trained": "20..', '"trained": "2999', file.read_text()))
 
-    shown = ptenmt("info").lines
-    assert [line.partition("  ")[0] for line in shown[2:]] == ["zero", "tiny *"]
-    assert "no weights" in shown[2]
+    answer = ptenmt("info")
+    best = max(line["validation"]["bleu"] for line in History(copied_run / "checkpoints/tiny").validations())
+    table = rows(answer.stdout)
+    assert table["run"] == "parameters pairs epochs best score last started"
+    assert table["tiny *"].startswith(f"6,646 48 10 BLEU {best:.1f} 20")
+    assert [line.partition("  ")[0] for line in answer.lines[2:]] == ["zero", "tiny *"]
+    assert "no weights" in answer.lines[2]
     table = rows(ptenmt("info", "--run", "zero").stdout)
     assert table["weights"] == "none: translate cannot use this run"
     assert "warning: zero has no weights" in ptenmt("compare", "tiny", "zero").stderr

@@ -22,11 +22,8 @@ def check_card_and_checksums(folder: Path) -> str:
     assert "| train | 5 | `0123456789abcdef` |" in card
     assert "Sentence pairs from `pairs.tsv`. ptenmt does not know the licence" in card
     assert "jdoe" not in card
-    assert "These weights, step 7, on the validation pairs" in card
     assert "| BLEU | 12.3 | sacreBLEU, `nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:" in card
-    assert "| loss | 2.000 |" in card
     assert "The longest sentence has 40 tokens" in card
     assert "max_positions: 40" in card
-    assert "| package | training | export |" in card
     assert re.search(r"^\| tensorflow \| (\d+\.\d+\.\d+) \| \1 \|$", card, re.MULTILINE)
     return card

@@ -101,7 +101,7 @@ def test_pipelined_requests_whose_responses_are_not_read_take_little_memory(
     with ExitStack() as stack:
         clients = [stack.enter_context(connected(served)) for _ in range(20)]
         for client in clients:
-            client.settimeout(0.05)
+            client.settimeout(0.2)
             with contextlib.suppress(OSError):
                 client.sendall(data)
         assert is_well(served)
