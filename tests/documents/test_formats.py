@@ -535,5 +535,5 @@ def test_aliases_of_yaml_are_not_expanded() -> None:
 def test_nothing_takes_long(name: str, begin: str, part: str) -> None:
     started = time.process_time()
     with contextlib.suppress(DocumentError):
-        upper_case(name, begin + part * (24_000 // max(1, part.count("\n"))))
-    assert time.process_time() - started < 30
+        upper_case(name, begin + part * (12_000 // max(1, part.count("\n"))))
+    assert time.process_time() - started < 10  # linear ones take less than a second
