@@ -33,9 +33,10 @@ check: setup
 # Options of the shell's own for pytest change what is tested.
 unexport PYTEST_ADDOPTS PYTEST_PLUGINS PYTEST_DISABLE_PLUGIN_AUTOLOAD
 
-# Files of tests go to several processes: tests in one file share costly fixtures. They go in the order of
-# tests/conftest.py, long ones first.
-PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
+# Files of tests go to several processes, one more than there are cores, since some tests wait for others: tests in one
+# file share costly fixtures. They go in the order of tests/conftest.py, long ones first.
+PROCESSES = $(shell $(PYTHON) -c 'import os; print(min(4, 1 + (os.cpu_count() or 1)))')
+PYTEST = $(BIN)/python -m pytest --numprocesses=$(PROCESSES) --dist=loadfile --no-loadscope-reorder
 
 # TESTS=FILES runs some of them.
 test: setup

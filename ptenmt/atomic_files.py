@@ -138,8 +138,9 @@ def exclusive(path: Path, *, refusal: Callable[[str], Exception] | None = None) 
             ) from error
         logger.warning("waiting for process %s, which holds %s", holder(path), path)
         lock.acquire()
-    with suppress(PermissionError):  # Windows locks the content, too
-        path.write_text(f"{os.getpid()}\n")
+    if getattr(lock, "pid", None) is None:  # or it is the soft one of a system without locks
+        with suppress(PermissionError):  # Windows locks the content, too
+            path.write_text(f"{os.getpid()}\n")
     try:
         yield
     finally:

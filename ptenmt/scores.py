@@ -23,7 +23,7 @@ _SEED = 12345
 """sacreBLEU's."""
 
 
-@dataclass(kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Score:
     """A corpus score with its bootstrap confidence interval and signature."""
 
@@ -43,8 +43,9 @@ class Score:
     """Upper end of the 95% confidence interval, at most 100 where higher is better."""
 
     def __post_init__(self) -> None:
-        self.low, end = max(self.mean - self.margin, 0.0), self.mean + self.margin
-        self.high = end if self.name in LOWER_IS_BETTER else min(end, 100.0)
+        high = self.mean + self.margin
+        object.__setattr__(self, "low", max(self.mean - self.margin, 0.0))
+        object.__setattr__(self, "high", high if self.name in LOWER_IS_BETTER else min(high, 100.0))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -223,7 +223,7 @@ def model_label(trained: "TrainedModel") -> str:
 
 
 def option_value(value: object) -> str:
-    """An option's value as YAML writes it, a dash for none, or how many files or stages a long list has."""
+    """An option's value as YAML writes it, a dash for none, or how many files a long list has."""
     text = NOTHING if value in (None, ()) else show_value(value)
     return f"{len(value)} (see --json)" if isinstance(value, tuple) and len(text) > 200 else text
 

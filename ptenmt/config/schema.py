@@ -438,10 +438,15 @@ class TrainingConfig(Section, name="training"):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        has_own_peak = self.schedule == "transformer"
         require(
-            (self.schedule == "transformer") == (self.learning_rate is None),
-            f"training.schedule={self.schedule} and training.learning_rate={self.learning_rate} do not fit: "
-            "transformer sets its own peak, every other schedule needs one; inverse_sqrt has the same shape",
+            not has_own_peak or self.learning_rate is None,
+            f"training.learning_rate={self.learning_rate} does not go with training.schedule=transformer, "
+            "which sets its own peak; inverse_sqrt has the same shape",
+        )
+        require(
+            has_own_peak or self.learning_rate is not None,
+            f"training.schedule={self.schedule} needs training.learning_rate, its peak",
         )
         if self.warmup_steps is None and self.warmup_fraction is None:
             object.__setattr__(self, "warmup_steps", 4000)

@@ -198,7 +198,7 @@ def draw_noises(options: AugmentConfig, random: Random) -> list[str]:
 def noisy_pair(names: Sequence[str], pair: SentencePair, random: Random, data: DataConfig) -> SentencePair:
     """Apply the noises with these names to a pair; the tag of its file stays in front."""
     source, target = pair
-    tag = tag_of(source, data)
+    tag = _tag_of(source, data)
     source = source.removeprefix(tag)
     for name in names:
         if name in OF_LANGUAGES:
@@ -240,7 +240,7 @@ def tokenizer_symbols(data: DataConfig) -> list[str]:
     return [*symbols, *SYMBOLS] if data.augment.symbols else symbols
 
 
-def tag_of(source: str, data: DataConfig) -> str:
+def _tag_of(source: str, data: DataConfig) -> str:
     """Return the tag that a training sentence begins with, and the space after it."""
     tags = (f"{file.tag} " for file in data.train if file.tag)
     return next((tag for tag in tags if source.startswith(tag)), "")

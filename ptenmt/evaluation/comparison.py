@@ -139,6 +139,7 @@ def summarize(run: Run, name: str = "") -> RunSummary:
     last, best = history.last(), history.best(config.validation.metric)
     latest = list_weights(run.weights_folder, "latest")  # may be further than the last line
     steps = None if last is None else max([last["step"], *(info.step for info in latest)])
+    per_epoch = None if steps is None else run.steps_per_epoch()
     times = [sum(line["seconds"].values()) for line in [*curve, *validations]]
     tokens_per_second = None
     if curve:
@@ -151,7 +152,7 @@ def summarize(run: Run, name: str = "") -> RunSummary:
         pairs=splits["train"].size if "train" in splits else None,
         fingerprints={split: part.fingerprint for split, part in splits.items()},
         steps=steps,
-        epochs=None if steps is None else steps / run.steps_per_epoch(),
+        epochs=None if steps is None or per_epoch is None else steps / per_epoch,
         seconds=max(times, default=None),
         tokens_per_second=tokens_per_second,
         best_step=None if best is None else best["step"],

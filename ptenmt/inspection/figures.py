@@ -162,7 +162,7 @@ class _RunRecords:
     def __init__(self, run: Run, axis: Axis, *, prefix: str, number: int) -> None:
         history = History(run.path)
         self._axis, self._prefix, self._number = axis, prefix, number
-        self._steps_per_epoch = run.steps_per_epoch()
+        self._run, self._steps_per_epoch = run, run.steps_per_epoch()
         self._curve, self._validations = history.curve(), history.validations()
         if not self._curve and not self._validations:
             raise RunError(
@@ -204,6 +204,8 @@ class _RunRecords:
         """The x coordinates of records."""
         steps = np.array([record["step"] for record in records], float)
         if self._axis == "epochs":
+            if self._steps_per_epoch is None:
+                raise RunError(f"epochs of {self._run.path} differ in length", "plot it over steps")
             return steps / self._steps_per_epoch
         if self._axis == "steps":
             return steps

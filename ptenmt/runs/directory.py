@@ -157,15 +157,18 @@ class Run:
         splits = self.splits()
         return splits[split].fingerprint or None if split in splits else None
 
-    def steps_per_epoch(self) -> int:
-        """The steps of an epoch; RunError if the run does not say, or another program trained it.
+    def steps_per_epoch(self) -> int | None:
+        """The steps of an epoch; None if an older version trained it with epochs of different lengths.
 
-        Of a run of an older version whose epochs differ, those of its last.
+        Raises RunError if the run does not say, or another program trained it.
         """
         steps: int | dict[str, int] | None = self.facts({"steps_per_epoch"}).get("steps_per_epoch")
         if steps is None:
             raise RunError(f"{self.path} was imported: its training is unknown", "choose another with --run")
-        return [*steps.values()][-1] if isinstance(steps, dict) else steps
+        if isinstance(steps, dict):
+            first, *others = steps.values()
+            return None if any(other != first for other in others) else first
+        return steps
 
     @property
     def licence(self) -> str:

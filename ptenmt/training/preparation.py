@@ -82,11 +82,6 @@ class TrainingInputs:
             model = new_keras_model(config, task.tokenizers.vocabulary_sizes, policy)
         plan = BatchPlan(examples, config.batch, config.seed, task.mixture)
         steps_per_epoch = num_epoch_steps(plan, config.batch.accumulate)
-        if self.is_resumed and steps_per_epoch != self.run.facts({"steps_per_epoch"})["steps_per_epoch"]:
-            raise RunError(
-                f"{self.run.path} was trained with other batches, by an older version: it cannot be resumed",
-                f"start another run with its weights: --init-from {self.run.path} --run NAME",
-            )
         self._check_schedule(steps_per_epoch)
         facts = self._initialize(model) | {
             "data": {
@@ -158,6 +153,11 @@ def is_resumable(run: Run, config: Config, fresh: bool) -> bool:
             f"{run.path} is {kind}, which cannot be resumed",
             f"start another run with its weights: --init-from {run.path} --run NAME",
         )
+    if run.checkpoints() and isinstance(facts.get("steps_per_epoch"), dict):
+        raise RunError(
+            f"{run.path} was trained by an older version in stages, which this one has not",
+            f"start another run with its weights: --init-from {run.path} --run NAME",
+        )
     if run.checkpoints() and (differences := fixed_differences(config, run.config())):
         raise RunError(
             f"{run.path} was trained with other options: {'; '.join(differences)}",
@@ -173,7 +173,8 @@ def _check_data(run: Run, task: Task) -> None:
             what = "was trained" if name == "train" else "is validated"
             raise RunError(
                 f"{run.path} {what} on other data than its config now reads",
-                "restore the data, their weights and tags, train beside it with --run NAME, or use --fresh",
+                "restore the data, their weights and tags, train beside it with --run NAME, from its weights "
+                f"with --init-from {run.path}, or use --fresh",
             )
 
 

@@ -23,7 +23,7 @@ from ptenmt.atomic_files import held, output_errors, sync, write_text
 from ptenmt.errors import OutputError
 from ptenmt.translation.translator import BUFFER_SIZE
 
-_FORMAT = 5
+_FORMAT = 6
 
 
 class OutputChunk(NamedTuple):

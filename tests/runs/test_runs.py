@@ -241,4 +241,6 @@ def test_the_data_and_steps_of_a_run() -> None:
     assert run.splits()["train"] == SplitRecord(size=7, fingerprint="a")
     assert run.splits()["validation"] == SplitRecord(size=3, fingerprint="")
     assert (run.data_fingerprint("train"), run.data_fingerprint("validation")) == ("a", None)
-    assert run.steps_per_epoch() == 3
+    assert run.steps_per_epoch() is None, "of an older version, whose epochs differ"
+    run.write(Config(), {"steps_per_epoch": {"1": 8, "3": 8}})
+    assert run.steps_per_epoch() == 8

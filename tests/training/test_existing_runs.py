@@ -78,7 +78,7 @@ def test_a_run_resumes_only_with_its_own_data(copied: TrainedRun, copy: Path, tm
 def test_a_run_whose_epochs_differed_in_an_older_version_is_not_resumed(copied: TrainedRun, copy: Path):
     facts = json.loads((copy / "run.json").read_text(encoding="utf-8"))
     (copy / "run.json").write_text(json.dumps(facts | {"steps_per_epoch": {"1": 29, "3": 20}}))
-    with pytest.raises(RunError, match="other batches, by an older version"):
+    with pytest.raises(RunError, match="by an older version in stages"):
         train(copied.config, copy)
 
 

@@ -91,8 +91,8 @@ def test_a_tensor_of_steps_gives_the_rates_of_each_in_a_graph(schedule: str):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"learning_rate": 0.1}, "schedule=transformer and training.learning_rate=0.1 do not fit"),
-        ({"schedule": "cosine"}, "schedule=cosine and training.learning_rate=None do not fit"),
+        ({"learning_rate": 0.1}, "learning_rate=0.1 does not go with training.schedule=transformer"),
+        ({"schedule": "cosine"}, "training.schedule=cosine needs training.learning_rate"),
         ({"schedule": "constant", "learning_rate": 0.0}, "training.learning_rate=0.0 must be above 0"),
         (
             {"warmup_steps": 5, "warmup_fraction": 0.1},
