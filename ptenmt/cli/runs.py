@@ -18,8 +18,8 @@ from ptenmt.importing.run import import_model
 from ptenmt.inspection.figures import Table
 from ptenmt.model.ctranslate2_model import Quantization
 from ptenmt.processes import silent_stderr
-from ptenmt.runs import COMMANDS, UNITS, Run, find_run, list_runs
-from ptenmt.runs.directory import NOTHING, RUNS_FOLDER, History
+from ptenmt.runs import COMMANDS, NOTHING, UNITS, History, Run, find_run, list_runs
+from ptenmt.runs.directory import RUNS_FOLDER
 
 if TYPE_CHECKING:
     from ptenmt.evaluation.comparison import RunComparison, RunSummary

@@ -59,7 +59,7 @@ class Mixture:
         """
         if self.counts == self.sizes and not (by_source and len(self.sizes) > 1):
             return pairs
-        facts = [pairs, [[0, self.counts]]]
+        facts = [pairs, [[0, self.counts]]]  # the form of older runs, whose counts could change at an epoch
         return json_checksum([*facts, self.sizes] if by_source else facts)
 
 

@@ -9,36 +9,28 @@ from itertools import chain
 from pathlib import PurePath
 
 from ptenmt.data.readers import has_many_zeros
+from ptenmt.documents import text_files
 from ptenmt.documents.html import Html
 from ptenmt.documents.markdown import markdown
 from ptenmt.documents.office import epub, office_document, open_document_text
-from ptenmt.documents.text_files import (
-    Parsed,
-    gettext_messages,
-    json_strings,
-    plain_text,
-    subrip,
-    web_vtt,
-    yaml_strings,
-)
 from ptenmt.errors import DocumentError, OnProgress
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.markup import Fragment, move_markup, text_of
 
-_TEXT_FORMATS: dict[str, Callable[[str], Parsed[str]]] = {
-    ".txt": plain_text,
+_TEXT_FORMATS: dict[str, Callable[[str], text_files.Parsed[str]]] = {
+    ".txt": text_files.plain_text,
     ".md": markdown,
-    ".srt": subrip,
-    ".vtt": web_vtt,
-    ".json": json_strings,
-    ".yaml": yaml_strings,
-    ".yml": yaml_strings,
+    ".srt": text_files.subrip,
+    ".vtt": text_files.web_vtt,
+    ".json": text_files.json_strings,
+    ".yaml": text_files.yaml_strings,
+    ".yml": text_files.yaml_strings,
 }
-_FORMATS_WITH_LANGUAGES: dict[str, Callable[..., Parsed[str]]] = {
+_FORMATS_WITH_LANGUAGES: dict[str, Callable[..., text_files.Parsed[str]]] = {
     ".html": Html,
-    ".po": gettext_messages,
-    ".pot": gettext_messages,
+    ".po": text_files.gettext_messages,
+    ".pot": text_files.gettext_messages,
 }
 FORMATS = (*_TEXT_FORMATS, *_FORMATS_WITH_LANGUAGES, ".docx", ".odt", ".pptx", ".epub")
 """The file name suffixes of the formats."""
@@ -47,13 +39,15 @@ _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
-Document = Parsed[bytes]
+Document = text_files.Parsed[bytes]
 
 
 class _EncodedDocument:
     """A document in UTF-8, UTF-16 with a byte order mark, or else ``legacy``; its encoding stays."""
 
-    def __init__(self, content: bytes, parse: Callable[[str], Parsed[str]], *, legacy: str) -> None:
+    def __init__(
+        self, content: bytes, parse: Callable[[str], text_files.Parsed[str]], *, legacy: str
+    ) -> None:
         self._mark = next((mark for mark in _BYTE_ORDER_MARKS if content.startswith(mark)), b"")
         self._encoding = _BYTE_ORDER_MARKS.get(self._mark, "utf-8")
         if self._encoding == "utf-8" and has_many_zeros(content):
