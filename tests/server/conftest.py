@@ -1,5 +1,6 @@
 """A server in a thread, whose model is scripted: it translates into capitals."""
 
+import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -134,20 +135,38 @@ class Served:
     engine: CapitalsEngine
     service: Service
     server: Any
-    thread: threading.Thread
-    """In which the requests are answered."""
     engines: dict[str, CapitalsEngine]
     """By direction."""
 
+    def get(self, path: str, **request: Any) -> requests.Response:
+        return requests.get(self.url + path, timeout=120, **request)
+
+    def send(self, path: str, **request: Any) -> requests.Response:
+        return requests.post(self.url + path, timeout=120, **request)
+
+    def upload(self, name: str = "a.txt", content: bytes = b"o gato", **request: Any) -> requests.Response:
+        """The answer to a document, with the fields of a form that are given as ``data``."""
+        form = {"data": {"source": "pt", "target": "en"}, "files": {"file": (name, content)}}
+        return self.send("/translate_file", **form | request)
+
     def post(self, path: str, **body: Any) -> Any:
         """The answer to JSON, which has to be a good one."""
-        answer = requests.post(self.url + path, json=body, timeout=120)
+        answer = self.send(path, json=body)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
+    def translate(self, q: Any, **fields: Any) -> Any:
+        """The answer to a text or texts, by default from Portuguese into English."""
+        return self.post("/translate", **{"q": q, "source": "pt", "target": "en"} | fields)
+
+    def connected(self) -> socket.socket:
+        """A connection for a request that is written byte by byte."""
+        port = int(self.url.rpartition(":")[2])
+        return socket.create_connection(("127.0.0.1", port), timeout=120)
+
     def refused(self, path: str, status: int, **request: Any) -> str:
         """The error in the answer, which has to have this status."""
-        answer = requests.post(self.url + path, timeout=120, **request)
+        answer = self.send(path, **request)
         assert answer.status_code == status, answer.text
         assert answer.headers["content-type"] == "application/json"
         (name, message), *others = answer.json().items()
@@ -211,7 +230,7 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
             url, _ = address_of(bound)
             thread.start()
             try:
-                yield Served(url, engine, service, server, thread, engines)
+                yield Served(url, engine, service, server, engines)
             finally:
                 for each in engines.values():
                     each.gate.set()

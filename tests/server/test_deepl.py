@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import requests
 
 from ptenmt.server.limits import add_key
 from ptenmt.translation.glossary import Glossary
@@ -19,8 +18,7 @@ def test_requests_as_in_deepls_documentation(serve, tmp_path: Path) -> None:
         header = {"Authorization": f"DeepL-Auth-Key {key}"}
 
         def translated(**body: Any) -> Any:
-            given = {"json": body | {"target_lang": "EN-US"}, "headers": header, "timeout": 120}
-            answer = requests.post(f"{served.url}/v2/translate", **given)
+            answer = served.send("/v2/translate", json=body | {"target_lang": "EN-US"}, headers=header)
             assert answer.status_code == 200, answer.text
             found = answer.json()["translations"]
             assert {each["detected_source_language"] for each in found} == {"PT"}
@@ -32,26 +30,22 @@ def test_requests_as_in_deepls_documentation(serve, tmp_path: Path) -> None:
         terms = {"source_lang": "PT", "glossary_id": "animals", "formality": "prefer_more"}
         assert translated(text="o gato", **terms) == ["O Katze"]
         form = {"text": ["o gato", "a mãe"], "target_lang": "EN", "source_lang": "PT"}
-        answer = requests.post(f"{served.url}/v2/translate", data=form, headers=header, timeout=120).json()
+        answer = served.send("/v2/translate", data=form, headers=header).json()
         assert [each["text"] for each in answer["translations"]] == ["O GATO", "A MÃE"]
         for line in (b"first", b"second"):
-            upload = {"data": {"source": "pt", "target": "en"}, "files": {"file": ("a.txt", line)}}
-            requests.post(f"{served.url}/translate_file", headers=header, timeout=120, **upload)
+            served.upload(content=line, headers=header)
         assert translated(text="a mãe", source_lang="") == ["A MÃE"]
-        usage = requests.post(f"{served.url}/v2/usage", headers=header, timeout=120).json()
+        usage = served.send("/v2/usage", headers=header).json()
         assert served.refused("/v2/translate", 400, json=form | {"text": "x" * 9_999}, headers=header)
-        assert requests.post(f"{served.url}/v2/usage", headers=header, timeout=120).json() == usage
+        assert served.send("/v2/usage", headers=header).json() == usage
         assert usage["character_count"] == len(TEXT) + 5 + 13 + 6 + 6 + 5 + len("firstsecond") + 5
-        languages = requests.post(f"{served.url}/v2/languages", headers=header, timeout=120).json()
+        languages = served.send("/v2/languages", headers=header).json()
         assert [each["language"] for each in languages] == ["PT"]
         assert "api_key" in served.refused("/v2/translate", 403, json=form)
+        xml = form | {"tag_handling": "xml"}
+        assert "tag_handling" in served.refused("/v2/translate", 400, json=xml, headers=header)
         for path in ("/v2/languages", "/v2/usage"):
-            assert requests.get(served.url + path, timeout=120).status_code == 403
-
-
-def test_xml_is_refused(served) -> None:
-    body = {"text": "o gato", "source_lang": "PT", "target_lang": "EN", "tag_handling": "xml"}
-    assert "tag_handling" in served.refused("/v2/translate", 400, json=body)
+            assert served.get(path).status_code == 403
 
 
 def test_deepls_own_client(served) -> None:

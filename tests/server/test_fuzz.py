@@ -27,4 +27,4 @@ def test_no_request_makes_the_server_fail(served, tmp_path: Path) -> None:
         cwd=tmp_path,
     )
     assert completed.returncode == 0, completed.stdout
-    assert served.post("/translate", q="o gato", source="pt", target="en") == {"translatedText": "O GATO"}
+    assert served.translate("o gato") == {"translatedText": "O GATO"}

@@ -4,7 +4,6 @@ import time
 from pathlib import Path
 
 import pytest
-import requests
 
 from ptenmt.errors import ConfigError
 from ptenmt.server.limits import Keys, add_key
@@ -57,17 +56,15 @@ def test_without_a_key_nothing_is_translated(serve, tmp_path: Path) -> None:
     with serve(keys=tmp_path / "keys.txt") as served:
         assert served.post("/translate", **ASKED, api_key=key) == {"translatedText": "O GATO"}
         bearer = {"Authorization": f"Bearer {key}"}
-        answer = requests.post(f"{served.url}/translate", json=ASKED, headers=bearer, timeout=120)
-        assert answer.json() == {"translatedText": "O GATO"}
+        assert served.send("/translate", json=ASKED, headers=bearer).json() == {"translatedText": "O GATO"}
         for wrong in ({}, {"api_key": key + "x"}, {"api_key": None}):
             for path in ("/translate", "/v1/alignment", "/v1/alternatives", "/v1/attention", "/detect"):
                 assert "api_key" in served.refused(path, 403, json=ASKED | wrong)
-        files = {"file": ("a.txt", b"o gato")}
-        assert served.refused("/translate_file", 403, data=ASKED, files=files)
-        assert requests.get(f"{served.url}/metrics", timeout=120).status_code == 403
-        assert requests.get(f"{served.url}/metrics", headers=bearer, timeout=120).status_code == 200
-        assert requests.get(f"{served.url}/frontend/settings", timeout=120).json()["keyRequired"] is True
-        assert requests.get(f"{served.url}/languages", timeout=120).status_code == 200
+        assert served.upload().status_code == 403
+        assert served.get("/metrics").status_code == 403
+        assert served.get("/metrics", headers=bearer).status_code == 200
+        assert served.get("/frontend/settings").json()["keyRequired"] is True
+        assert served.get("/languages").status_code == 200
 
 
 def test_each_key_has_a_number_of_requests_a_minute(
@@ -76,19 +73,17 @@ def test_each_key_has_a_number_of_requests_a_minute(
     file, now = tmp_path / "keys.txt", time.monotonic()
     alice, bob = add_key(file, "alice"), add_key(file, "bob")
     monkeypatch.setattr("ptenmt.server.limits.time.monotonic", lambda: now)
-    upload = {"data": {"source": "pt", "target": "en"}, "files": {"file": ("a.txt", b"o gato")}}
     with serve(keys=file, requests_per_minute=3) as served:
         bearer = {"Authorization": f"Bearer {alice}"}
         for _ in range(2):
             served.post("/detect", q="o gato", api_key=alice)
         served.service.keys.read()  # does not refill any quota
-        url = f"{served.url}/translate_file"
-        assert requests.post(url, headers=bearer, timeout=120, **upload).status_code == 200
+        assert served.upload(headers=bearer).status_code == 200
         for path in ("/detect", "/v2/translate", "/v1/attention"):
             body = {"q": "x", "text": "x", "target_lang": "EN", "api_key": alice}
-            answer = requests.post(served.url + path, json=body, timeout=120)
+            answer = served.send(path, json=body)
             assert (answer.status_code, answer.headers["retry-after"]) == (429, "20")
-        assert "requests a minute" in served.refused("/translate_file", 429, headers=bearer, **upload)
+        assert "requests a minute" in served.upload(headers=bearer).json()["error"]
         served.post("/detect", q="o gato", api_key=bob)
         now += 20
         served.post("/detect", q="o gato", api_key=alice)
@@ -99,8 +94,8 @@ def test_without_keys_the_limits_are_of_each_address(serve) -> None:
     with serve(requests_per_minute=2, characters_per_day=12) as served:
 
         def status(address: str, text: str = "o") -> int:
-            given = {"json": ASKED | {"q": text}, "headers": {"X-Forwarded-For": address}}
-            return requests.post(f"{served.url}/translate", timeout=120, **given).status_code
+            header = {"X-Forwarded-For": address}
+            return served.send("/translate", json=ASKED | {"q": text}, headers=header).status_code
 
         assert [status("192.0.2.1") for _ in range(3)] == [200, 200, 429]
         assert status("192.0.2.2") == 200
@@ -122,9 +117,8 @@ def test_each_key_has_a_number_of_characters_a_day(serve, tmp_path: Path) -> Non
     with serve(keys=file, characters_per_day=10) as served:
         header = {"Authorization": f"DeepL-Auth-Key {alice}"}
         served.post("/translate", **ASKED, api_key=alice)
-        usage = requests.get(f"{served.url}/v2/usage", headers=header, timeout=120).json()
+        usage = served.get("/v2/usage", headers=header).json()
         assert usage == {"character_count": len(ASKED["q"]), "character_limit": 10}
         assert "10 characters a day" in served.refused("/translate", 429, json=ASKED | {"api_key": alice})
-        upload = {"data": ASKED, "files": {"file": ("a.txt", b"o gato bebe")}}
-        assert served.refused("/translate_file", 429, headers=header, **upload)
+        assert served.upload(content=b"o gato bebe", headers=header).status_code == 429
         served.post("/translate", **ASKED, api_key=bob)

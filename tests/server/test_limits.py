@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import requests
 from waiting import until
 
 from ptenmt.server import process, routes
@@ -21,11 +20,6 @@ from ptenmt.translation.markup import move_markup
 
 ASKED = {"q": "o gato", "source": "pt", "target": "en"}
 HEAD = b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-
-
-def connected(served) -> socket.socket:
-    port = int(served.url.rpartition(":")[2])
-    return socket.create_connection(("127.0.0.1", port), timeout=120)
 
 
 def received(connection: socket.socket) -> bytes:
@@ -38,17 +32,17 @@ def num_waiting(served) -> int:
 
 
 def is_well(served) -> bool:
-    return bool(served.post("/translate", **ASKED) == {"translatedText": "O GATO"})
+    return bool(served.translate("o gato") == {"translatedText": "O GATO"})
 
 
 def test_fifty_megabytes_are_not_read(served) -> None:
-    answer = requests.post(f"{served.url}/translate", data=b"x" * 50_000_000, timeout=120)
+    answer = served.send("/translate", data=b"x" * 50_000_000)
     assert (answer.status_code, answer.json()) == (413, {"error": "the request is too large"})
     assert is_well(served)
 
 
 def test_a_body_that_comes_too_slowly_is_refused(serve) -> None:
-    with serve(body_seconds=0.2) as served, connected(served) as connection:
+    with serve(body_seconds=0.2) as served, served.connected() as connection:
         connection.sendall(HEAD + b"Connection: close\r\nContent-Length: 10\r\n\r\n{")
         answer = received(connection)
         assert answer.startswith(b"HTTP/1.1 408 ")
@@ -65,7 +59,7 @@ def test_a_body_that_comes_too_slowly_is_refused(serve) -> None:
     ],
 )
 def test_an_endless_header_is_not_kept(served, begun: bytes) -> None:
-    with connected(served) as connection:
+    with served.connected() as connection:
         connection.sendall(begun)
         with pytest.raises(OSError, match="reset|Broken pipe"):
             connection.sendall(b"x" * 60_000_000)
@@ -73,7 +67,7 @@ def test_an_endless_header_is_not_kept(served, begun: bytes) -> None:
 
 
 def test_a_header_may_be_long_and_come_in_parts(served) -> None:
-    with connected(served) as connection:
+    with served.connected() as connection:
         connection.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX: " + b"x" * 30_000)
         connection.sendall(b"x" * 30_000 + b"\r\n\r\n")
         assert received(connection).startswith(b"HTTP/1.1 200 ")
@@ -99,7 +93,7 @@ def test_pipelined_requests_whose_responses_are_not_read_take_little_memory(
     data = memoryview(request_head * (5_760_000 // len(request_head)))  # before, as it is the clients'
     before = resident_megabytes()
     with ExitStack() as stack:
-        clients = [stack.enter_context(connected(served)) for _ in range(20)]
+        clients = [stack.enter_context(served.connected()) for _ in range(20)]
         for client in clients:
             client.settimeout(0.2)
             with contextlib.suppress(OSError):
@@ -131,7 +125,7 @@ def test_a_client_that_does_not_read_is_disconnected_without_a_traceback(
         connections = served.server.server_state.connections
         with ExitStack() as stack:
             for _ in range(5):
-                client = stack.enter_context(connected(served))
+                client = stack.enter_context(served.connected())
                 client.settimeout(0.1)
                 with contextlib.suppress(OSError):
                     client.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 2_000)
@@ -145,7 +139,7 @@ def test_a_client_that_does_not_read_is_disconnected_without_a_traceback(
 def test_a_client_that_sends_nonsense_in_a_body_fills_no_log(
     served, num_bytes: int, status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with connected(served) as connection:
+    with served.connected() as connection:
         connection.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
         connection.sendall(b"%x\r\n" % num_bytes + b"x" * num_bytes + b"\r\n")
         if status == 413:
@@ -166,7 +160,7 @@ def test_requests_of_a_disconnected_client_leave_the_queue(serve) -> None:
             for number in range(2):  # a thread each
                 busy.append(pool.submit(served.post, "/translate", **ASKED))
                 until(lambda so_far=number: len(served.engine.begun) > so_far)
-            with connected(served) as connection:
+            with served.connected() as connection:
                 body = b'{"q": "esquecido", "source": "pt", "target": "en"}'
                 connection.sendall(HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body)
                 until(lambda: num_waiting(served) == 1)
@@ -186,7 +180,7 @@ def test_a_full_queue_refuses_without_a_thread_and_recovers(serve, monkeypatch: 
                 first.append(pool.submit(served.post, "/translate", **ASKED))
                 so_far = (begun, waiting)
                 until(lambda wanted=so_far: (len(served.engine.begun), num_waiting(served)) == wanted)
-            answer = requests.post(f"{served.url}/translate", json=ASKED, timeout=120)
+            answer = served.send("/translate", json=ASKED)
             assert (answer.status_code, int(answer.headers["retry-after"]) >= 1) == (503, True)
             html = ASKED | {"q": ["o gato", "<b>o"], "format": "html", "source": "auto"}
             with monkeypatch.context() as patch:
@@ -228,7 +222,7 @@ def test_few_requests_compute_at_a_time_and_those_that_wait_leave_their_turn(
 def test_a_request_that_takes_too_long_is_cancelled(serve) -> None:
     with serve(seconds=0.2) as served:
         served.engine.gate.clear()
-        answer = requests.post(f"{served.url}/translate", json=ASKED, timeout=120)
+        answer = served.send("/translate", json=ASKED)
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
         assert "not done within 0.2 seconds" in answer.json()["error"]
         served.engine.gate.set()
@@ -237,9 +231,9 @@ def test_a_request_that_takes_too_long_is_cancelled(serve) -> None:
 
 def test_connections_are_limited(serve) -> None:
     with serve(connections=2) as served:
-        with connected(served):
-            until(lambda: requests.get(f"{served.url}/health", timeout=120).status_code == 503)
-        until(lambda: requests.get(f"{served.url}/health", timeout=120).status_code == 200)
+        with served.connected():
+            until(lambda: served.get("/health").status_code == 503)
+        until(lambda: served.get("/health").status_code == 200)
 
 
 def test_invalid_http_is_answered_and_fills_no_log(served, caplog: pytest.LogCaptureFixture) -> None:
@@ -250,7 +244,7 @@ def test_invalid_http_is_answered_and_fills_no_log(served, caplog: pytest.LogCap
         b"GET /metrics HTTP/1.1\r\n\r\n",  # of no host
         b"GET /metrics HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
     ):
-        with connected(served) as connection:
+        with served.connected() as connection:
             connection.sendall(request)
             assert connection.recv(65536).startswith(b"HTTP/1.1 400 ")
     form = {"Content-Type": "multipart/form-data; boundary=x"}
@@ -290,8 +284,7 @@ def test_shutdown_does_not_wait_for_a_long_document(
     monkeypatch.setattr(routes, "read_document", read_for_long)
     with ThreadPoolExecutor(1) as pool:
         with serve() as served:
-            request = {"data": ASKED, "files": {"file": ("a.txt", b"o gato")}, "timeout": 20}
-            response = pool.submit(requests.post, f"{served.url}/translate_file", **request)
+            response = pool.submit(served.upload)
             assert begun.wait(300)
         assert not ended.is_set()
         patience.set()
@@ -302,8 +295,8 @@ def test_shutdown_does_not_wait_for_a_long_document(
 
 
 def test_every_response_has_security_headers(served) -> None:
-    answers = [requests.get(served.url + path, timeout=120) for path in ("/health", "/nowhere", "/docs")]
-    answers.append(requests.post(f"{served.url}/translate", timeout=120))
+    answers = [served.get(path) for path in ("/health", "/nowhere", "/docs")]
+    answers.append(served.send("/translate"))
     assert [answer.status_code for answer in answers] == [200, 404, 200, 400]
     for answer in answers:
         policy = answer.headers["content-security-policy"]
@@ -315,7 +308,7 @@ def test_every_response_has_security_headers(served) -> None:
 
 def test_nothing_is_read_after_a_request_whose_end_is_ambiguous(served) -> None:
     body = b"2\r\n{}\r\n0\r\n\r\n"
-    with connected(served) as connection:
+    with served.connected() as connection:
         # At once: one that arrives after the server has closed is answered by a reset.
         ambiguous = HEAD + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n" + body
         connection.sendall(ambiguous + b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -329,9 +322,7 @@ def test_documents_of_a_client_leave_places_for_those_of_others(serve) -> None:
         served.engine.gate.clear()
 
         def translate(address: str, text: bytes) -> int:
-            given = {"data": ASKED, "files": {"file": ("a.txt", text)}, "timeout": 120}
-            headers = {"X-Forwarded-For": address}
-            return requests.post(f"{served.url}/translate_file", headers=headers, **given).status_code
+            return int(served.upload(content=text, headers={"X-Forwarded-For": address}).status_code)
 
         giants = []
         for number in range(2):
@@ -362,7 +353,7 @@ def test_a_request_is_a_line_of_the_log_without_keys_and_texts(
     ]
     with serve(keys=tmp_path / "keys.txt") as served, caplog.at_level("INFO", "ptenmt.server.access"):
         for path, request in asked:
-            requests.post(served.url + path, timeout=120, **request)
+            served.send(path, **request)
         until(lambda: len(caplog.records) == len(asked) + 1)  # and a traceback
     for record in caplog.records:
         record.exc_text = None  # as pytest has formatted it

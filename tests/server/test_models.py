@@ -5,7 +5,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import requests
 
 from ptenmt.errors import ConfigError, ExportError
 from ptenmt.server.models import Direction, Model, Models
@@ -15,9 +14,9 @@ PORTUGUESE, ENGLISH = "o gato não tem tempo nenhum , e o cão", "the cat has no
 
 def test_the_direction_is_chosen_by_source_and_target(serve) -> None:
     with serve(pairs=["pt-en", "en-pt", "gl-en"]) as served:
-        models = requests.get(f"{served.url}/v1/models", timeout=120).json()
+        models = served.get("/v1/models").json()
         assert [f"{each['source']}-{each['target']}" for each in models] == list(served.engines)
-        languages = requests.get(f"{served.url}/languages", timeout=120).json()
+        languages = served.get("/languages").json()
         assert {each["code"]: each["targets"] for each in languages} == {
             "pt": ["pt", "en"],
             "en": ["pt", "en"],

@@ -12,26 +12,26 @@ from ptenmt.server.application import make_app
 
 def test_the_page_has_its_files_and_no_others(served) -> None:
     for page in ("", "docs"):
-        html = requests.get(f"{served.url}/{page}", timeout=120).text
+        html = served.get(f"/{page}").text
         names = re.findall(r'(?:href|src)="(page/[\w.-]+)"', html)
         assert len(names) == html.count("page/") > 3
         for name in names:
-            answer = requests.get(f"{served.url}/{name}", timeout=120)
+            answer = served.get(f"/{name}")
             assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-cache")
             assert len(answer.content) < 500 or answer.headers["content-encoding"] == "gzip"
             tag = {"If-None-Match": answer.headers["etag"]}
-            assert requests.get(f"{served.url}/{name}", headers=tag, timeout=120).status_code == 304
+            assert served.get(f"/{name}", headers=tag).status_code == 304
     for path in ("/page/", "/page/../app.py", "/page/%2e%2e/app.py", "/page//etc/passwd", "/page/x"):
-        answer = requests.get(served.url + path, timeout=120)
+        answer = served.get(path)
         assert (answer.status_code, answer.json()) == (404, {"error": "Not Found"})
 
 
 def test_figures_count(serve) -> None:
     with serve() as served:
-        served.post("/translate", q=["o gato", "a mãe"], source="pt", target="en")
+        served.translate(["o gato", "a mãe"])
         served.refused("/translate", 400, json={})
-        requests.get(f"{served.url}/nowhere/x", timeout=120)
-        text = requests.get(f"{served.url}/metrics", timeout=120).text
+        served.get("/nowhere/x")
+        text = served.get("/metrics").text
     figures = dict(re.findall(r"^(\w+(?:\{[^}]*\})?) (\S+)$", text, re.MULTILINE))
     expected = {
         'ptenmt_requests_total{route="/translate",status="200"}': "1.0",
@@ -49,22 +49,22 @@ def test_figures_count(serve) -> None:
 
 
 def test_routes_are_described(served) -> None:
-    document = requests.get(f"{served.url}/openapi.json", timeout=120).json()
+    document = served.get("/openapi.json").json()
     kinds = document["paths"]["/translate"]["post"]["requestBody"]["content"]
     assert list(kinds) == ["application/json", "application/x-www-form-urlencoded", "multipart/form-data"]
     assert kinds["application/json"]["schema"]["required"] == ["q", "source", "target"]
-    assert requests.get(f"{served.url}/spec", timeout=120).json() == document  # LibreTranslate's
+    assert served.get("/spec").json() == document  # LibreTranslate's
 
 
 def test_wrong_methods_and_paths_get_the_same_kind_of_error(served) -> None:
-    answer = requests.get(f"{served.url}/translate", timeout=120)
+    answer = served.get("/translate")
     assert (answer.status_code, answer.json()) == (405, {"error": "Method Not Allowed"})
     assert served.refused("/nowhere", 404) == "Not Found"
     assert served.refused("/suggest", 403, json={"q": "x"}) == "Suggestions are disabled on this server."
 
 
 def test_head_is_answered_like_get_without_a_body(served) -> None:
-    assert requests.get(f"{served.url}/ready", timeout=120).json() == {"status": "ok"}
+    assert served.get("/ready").json() == {"status": "ok"}
     for path in ("/", "/health", "/languages"):
         head, get = (
             requests.request(method, served.url + path, timeout=120, headers={"Accept-Encoding": "identity"})
@@ -75,26 +75,25 @@ def test_head_is_answered_like_get_without_a_body(served) -> None:
 
 
 def test_urls_are_those_of_the_proxy(serve) -> None:
-    form = {"data": {"source": "pt", "target": "en"}, "files": {"file": ("a.txt", b"o gato")}, "timeout": 20}
     forwarded = {"Host": "example.org:8443", "X-Forwarded-Proto": "https"}
     with serve(prefix="/pt") as served:
-        answer = requests.post(f"{served.url}/translate_file", headers=forwarded, **form).json()
+        answer = served.upload(headers=forwarded).json()
         token = answer["translatedFileUrl"].removeprefix("https://example.org:8443/pt/download_file/")
-        assert requests.get(f"{served.url}/download_file/{token}", timeout=120).text == "O GATO"
-        redirect = requests.get(f"{served.url}/docs/", headers=forwarded, timeout=120, allow_redirects=False)
+        assert served.get(f"/download_file/{token}").text == "O GATO"
+        redirect = served.get("/docs/", headers=forwarded, allow_redirects=False)
         assert redirect.headers["location"] == "https://example.org:8443/pt/docs"
-        assert requests.get(f"{served.url}/page/app.js", timeout=120).status_code == 200
+        assert served.get("/page/app.js").status_code == 200
 
 
 def test_other_origins_are_answered_only_if_allowed(serve, served) -> None:
     origin = {"Origin": "https://example.org"}
-    answer = requests.get(f"{served.url}/languages", headers=origin, timeout=120)
+    answer = served.get("/languages", headers=origin)
     assert "access-control-allow-origin" not in answer.headers
     with serve(origins=["https://example.org"]) as open_one:
         for name, allowed in (("https://example.org", "https://example.org"), ("https://else.org", None)):
-            answer = requests.get(f"{open_one.url}/languages", headers={"Origin": name}, timeout=120)
+            answer = open_one.get("/languages", headers={"Origin": name})
             assert answer.headers.get("access-control-allow-origin") == allowed
-        too_much = requests.post(f"{open_one.url}/detect", data=b"x" * 100_000, headers=origin, timeout=120)
+        too_much = open_one.send("/detect", data=b"x" * 100_000, headers=origin)
         assert too_much.status_code == 413
         assert too_much.headers["access-control-allow-origin"] == "https://example.org"
         assert too_much.headers["access-control-expose-headers"].lower() == "retry-after"

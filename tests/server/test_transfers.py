@@ -30,8 +30,7 @@ def received(connection: socket.socket) -> bytes:
 @contextmanager
 def begun(served, *parts: bytes) -> Iterator[socket.socket]:
     """An upload of which no more than this comes."""
-    port = int(served.url.rpartition(":")[2])
-    with socket.create_connection(("127.0.0.1", port), timeout=120) as connection:
+    with served.connected() as connection:
         connection.sendall(b"".join((HEAD, *parts)))
         yield connection
 
@@ -39,7 +38,7 @@ def begun(served, *parts: bytes) -> Iterator[socket.socket]:
 def uploaded(served, *fields: tuple[str, Any], **request: Any) -> requests.Response:
     """The answer to a form whose fields come in this order."""
     parts = [(name, value if isinstance(value, tuple) else (None, value)) for name, value in fields]
-    return requests.post(f"{served.url}/translate_file", files=parts, timeout=120, **request)
+    return served.send("/translate_file", files=parts, **request)
 
 
 def test_the_number_of_uploads_is_limited(serve) -> None:
@@ -52,8 +51,7 @@ def test_the_number_of_uploads_is_limited(serve) -> None:
             assert b"retry-after: 10" in answer
             assert b"other documents are being translated" in answer
             assert served.post("/detect", q="o gato")
-        fields = [("file", ("a.txt", b"o gato")), *FIELDS.items()]
-        until(lambda: uploaded(served, *fields).status_code == 200)
+        until(lambda: served.upload().status_code == 200)
 
 
 def test_the_key_may_be_anywhere_in_the_form_and_a_wrong_one_in_the_header_is_refused_before_it(
