@@ -19,10 +19,6 @@ from ptenmt.atomic_files import (
 from ptenmt.errors import OutputError
 
 
-class Interrupted(BaseException):
-    """Like KeyboardInterrupt, no Exception."""
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """With a file from before."""
@@ -41,21 +37,15 @@ def test_a_folder_is_replaced_as_a_whole(folder: Path) -> None:
     assert folder.stat().st_mode & 0o777 == folder.parent.stat().st_mode & 0o777
 
 
-def test_what_was_there_stays_if_the_work_ends_early(folder: Path) -> None:
-    def interrupted() -> None:
-        with folder_written_whole(folder) as new:
-            (new / "other").write_text("half")
-            raise Interrupted
-
-    with pytest.raises(Interrupted):
-        interrupted()
-    assert (folder / "file").read_text() == "before"
-    assert [file.name for file in folder.parent.iterdir()] == ["folder"]
-
-
-def test_what_was_there_comes_back_if_the_last_rename_fails(
+def test_what_was_there_stays_if_the_work_ends_early_or_the_last_rename_fails(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def write(error: BaseException | None = None) -> None:
+        with folder_written_whole(folder) as new:
+            (new / "other").write_text("half")
+            if error is not None:
+                raise error
+
     rename = Path.rename
 
     def failing(self: Path, target: Path) -> Path:
@@ -63,9 +53,12 @@ def test_what_was_there_comes_back_if_the_last_rename_fails(
             raise OSError(5, "Input/output error")
         return rename(self, target)
 
+    with pytest.raises(KeyboardInterrupt):
+        write(KeyboardInterrupt())
+    assert [file.name for file in folder.parent.iterdir()] == ["folder"]
     monkeypatch.setattr(Path, "rename", failing)
-    with pytest.raises(OSError, match="Input/output error"), folder_written_whole(folder) as new:
-        (new / "other").write_text("after")
+    with pytest.raises(OSError, match="Input/output error"):
+        write()
     assert (folder / "file").read_text() == "before"
     assert [file.name for file in folder.parent.iterdir()] == ["folder"]
 

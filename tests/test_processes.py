@@ -73,12 +73,9 @@ def test_only_a_few_items_are_read_ahead() -> None:
     assert num_read < 110
 
 
-def test_an_error_is_raised_as_it_is() -> None:
+def test_an_error_is_raised_as_it_is_and_a_process_that_ends_is_one() -> None:
     with pytest.raises(ValueError, match="invalid literal for int"):
         list(parallel_map(int, [*"1234567", "x", "8"]))
-
-
-def test_a_process_that_ends_is_an_error() -> None:
     with pytest.raises(DataError, match="a process that prepares the corpus ended early"):
         list(parallel_map(eval, [*"1234", END, *"567"]))
 
