@@ -35,14 +35,6 @@ def test_the_table_and_json_agree(ptenmt) -> None:
 
 
 @pytest.mark.usefixtures("beside")
-def test_an_unwritable_folder_is_an_error_before_the_work(ptenmt, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ptenmt.evaluation.evaluate", None)
-    for folder in ("pairs.tsv", "pairs.tsv/below"):
-        answer = ptenmt("evaluate", "--output", folder, code=1)
-        assert answer.stderr.startswith(f"error: cannot create {folder}: ")
-
-
-@pytest.mark.usefixtures("beside")
 def test_the_details_and_the_texts(ptenmt, tmp_path: Path) -> None:
     table = ptenmt("evaluate", "--details", "--output", str(tmp_path / "texts")).stdout
     assert re.search(r"(?m)^empty translations +0  no text at all$", table)
@@ -87,14 +79,15 @@ def test_scores_are_printed_before_a_report_is_written(
     assert "BLEU" in answer.stdout
 
 
-def test_a_report_that_cannot_be_written_is_refused_before_the_evaluation(
+def test_a_place_that_cannot_be_written_is_refused_before_the_evaluation(
     ptenmt, scored: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ptenmt.evaluation.evaluate", None)
-    for name, message in (
-        ("scores.pdf", "a report is a page in HTML: scores.pdf must end in .html"),
-        ("nowhere/scores.html", "cannot write nowhere/scores.html: there is no folder nowhere"),
+    for option, name, message in (
+        ("--report", "scores.pdf", "a report is a page in HTML: scores.pdf must end in .html"),
+        ("--report", "nowhere/scores.html", "cannot write nowhere/scores.html: there is no folder nowhere"),
+        ("--output", "ours.en", "cannot create ours.en: "),
+        ("--output", "ours.en/below", "cannot create ours.en/below: "),
     ):
-        answer = ptenmt(*scored, "--report", name, code=1)
-        assert answer.stderr.startswith(f"error: {message}\n")
-        assert not Path(name).exists()
+        assert ptenmt(*scored, option, name, code=1).stderr.startswith(f"error: {message}")
+    assert sorted(path.name for path in Path.cwd().iterdir()) == ["ours.en", "right.en"]

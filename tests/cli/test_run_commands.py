@@ -149,7 +149,7 @@ def test_runs_stand_side_by_side(ptenmt) -> None:
     assert answer.stderr == json_answer.stderr == ""
 
 
-def test_runs_of_the_same_name_or_without_history(ptenmt, two_runs: Path) -> None:
+def test_runs_of_the_same_name_without_history_and_of_other_pairs(ptenmt, two_runs: Path) -> None:
     shutil.copytree(two_runs / "checkpoints/tiny", two_runs / "elsewhere/tiny")
     (two_runs / "checkpoints/other/history.jsonl").unlink()
     table = cells(ptenmt("compare", "tiny", "elsewhere/tiny", "other").stdout)
@@ -157,8 +157,6 @@ def test_runs_of_the_same_name_or_without_history(ptenmt, two_runs: Path) -> Non
     for name in ("steps", "epochs", "training time", "tokens/s", "best step", "best validation: BLEU"):
         assert table[name][2] == "–"
 
-
-def test_other_pairs_are_a_warning(ptenmt, two_runs: Path) -> None:
     file = two_runs / "checkpoints/other/run.json"
     facts = json.loads(file.read_text())
     facts["data"]["test"]["fingerprint"] = "0" * 64

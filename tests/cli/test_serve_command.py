@@ -137,16 +137,6 @@ def test_options_reach_the_server(ptenmt, random_run: Path, started: dict[str, A
     assert ptenmt("serve", "--run", str(random_run), "--port", "0", "--quiet").stderr == ""
 
 
-def test_a_limit_is_known_and_a_number_that_can_be_counted_to(ptenmt) -> None:
-    for given, message in (
-        ("characers=9", "there is no limit 'characers' — did you mean characters?"),
-        ("file_megabytes=1e300", "Input should be less than or equal to 1000000000000"),
-    ):
-        error = ptenmt("serve", "--port", "0", "--limit", given, code=1).stderr
-        assert error.startswith("error: --limit ")
-        assert message in error
-
-
 def test_attention_is_of_the_weights_that_translate_and_of_no_others(
     ptenmt, random_run: Path, started: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -177,25 +167,25 @@ def test_a_public_server_without_keys_is_a_warning(
     assert [bool(started["keys"].client(given)) for given in (key, "")] == [True, False]
 
 
-def test_what_cannot_be_served_is_said(ptenmt, random_run: Path) -> None:
-    serve = ("serve", "--run", str(random_run))
+def test_what_cannot_be_served_is_said(ptenmt, random_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def error(*options: str) -> str:
+        return str(ptenmt("serve", "--run", str(random_run), *options, code=1).stderr)
+
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        assert f"cannot listen at 127.0.0.1, port {port}" in ptenmt(*serve, "--port", port, code=1).stderr
-    assert "cannot listen at nowhere.invalid" in ptenmt(*serve, "--host", "nowhere.invalid", code=1).stderr
-    assert "--add-key needs --keys FILE" in ptenmt("serve", "--add-key", "x", code=1).stderr
-    sampled = ("--set", "decoding.beam_size=1", "--set", "decoding.top_k=5")
-    assert "this run samples" in ptenmt(*serve, *sampled, code=1).stderr
-
-
-def test_missing_packages_for_serving_are_an_error(
-    ptenmt, random_run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+        assert f"cannot listen at 127.0.0.1, port {port}" in error("--port", port)
+    assert "cannot listen at nowhere.invalid" in error("--host", "nowhere.invalid")
+    assert "--add-key needs --keys FILE" in error("--add-key", "x")
+    assert "this run samples" in error("--set", "decoding.beam_size=1", "--set", "decoding.top_k=5")
+    for given, message in (
+        ("characers=9", "--limit characers: there is no limit 'characers' — did you mean characters?"),
+        ("file_megabytes=1e300", "--limit file_megabytes=1e300: Input should be less than or equal to 1000"),
+    ):
+        assert error("--limit", given).startswith(f"error: {message}")
     monkeypatch.delitem(sys.modules, "ptenmt.server.process", raising=False)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    error = ptenmt("serve", "--run", str(random_run), code=1).stderr
-    assert "uvicorn, which serving needs, is not installed" in error
-    assert "pip install '.[serve]'" in error
+    assert "uvicorn, which serving needs, is not installed" in error()
+    assert "pip install '.[serve]'" in error()
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="signals of Unix")

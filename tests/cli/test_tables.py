@@ -43,12 +43,10 @@ def test_on_a_terminal_the_last_column_wraps(monkeypatch: pytest.MonkeyPatch) ->
     ]
 
 
-def test_durations() -> None:
+def test_durations_amounts_and_options() -> None:
     shown = [duration(seconds) for seconds in (0.4, 89, 91, 294, 296, 3_661, 200_000)]
     assert shown == ["0 s", "89 s", "1.5 min", "4.9 min", "5 min", "1 h 01 min", "55 h 33 min"]
 
-
-def test_amounts_and_options() -> None:
     amounts = [amount(size) for size in (40_100, 5_140_000, 12_500_000, 3_210_000_000)]
     assert amounts == ["40.1 kB", "5.1 MB", "12.5 MB", "3.2 GB"]
     assert [option_value(value) for value in (None, (), 1e-4)] == ["–", "–", "0.0001"]

@@ -124,7 +124,7 @@ def test_in_a_file_every_message_is_one_plain_line() -> None:
     ]
 
 
-def test_a_resumed_training_reports_its_start_position() -> None:
+def test_a_resumed_training_reports_its_start_position_and_the_patience_left() -> None:
     started = replace(STARTED, epoch=3, step_in_epoch=200, resumed_from=Path("runs/a/ckpt-4"))
     assert shown(piped(), iter([started]))[2] == (
         "resuming after step 200 of epoch 4 of 20, from runs/a/ckpt-4"
@@ -135,6 +135,8 @@ def test_a_resumed_training_reports_its_start_position() -> None:
         "nothing left to do: raise training.epochs, training.max_steps or validation.patience, "
         "or use --fresh",
     ]
+    worse = replace(VALIDATED, is_best=False, patience_left=2)
+    assert shown(piped(), iter([started, worse]))[-7].endswith("  patience: 2 validations left")
 
 
 def test_on_a_terminal_no_line_is_longer_than_the_screen() -> None:
@@ -147,11 +149,6 @@ def test_on_a_terminal_no_line_is_longer_than_the_screen() -> None:
 
     assert max(cell_len(line) for line in lines) <= width
     assert sum(line.startswith("    pt  uma frase") and line.rstrip().endswith("…") for line in lines) == 1
-
-
-def test_the_patience_left_is_said() -> None:
-    worse = replace(VALIDATED, is_best=False, patience_left=2)
-    assert shown(piped(), iter([STARTED, worse]))[-7].endswith("  patience: 2 validations left")
 
 
 def test_an_error_leaves_the_terminal_tidy() -> None:

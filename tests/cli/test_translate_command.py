@@ -162,13 +162,9 @@ def test_n_best_are_lines_with_the_number_of_the_text_as_moses_writes_them(ptenm
 
 def test_options_of_how_to_search(ptenmt, tiny: Translator) -> None:
     given = ["--set", "decoding.no_repeat_ngram=1", "--set", "decoding.length_penalty=0.0"]
-    given += ["--beam-size", "2"]
-    answers = [json.loads(line) for line in ptenmt("translate", "--json", *given, *LINES).lines]
     options = replace(tiny.config.decoding, no_repeat_ngram=1, length_penalty=0.0, beam_size=2)
-    expected = tiny.translate(LINES, options)
-    assert [answer["translation"] for answer in answers] == [each.text for each in expected]
-    assert [answer["score"] for answer in answers] == pytest.approx([each.score for each in expected])
-    assert ptenmt("translate", "--threads", "1", *given, *LINES).stdout == texts(expected)
+    answer = ptenmt("translate", "--threads", "1", "--beam-size", "2", *given, *LINES)
+    assert answer.stdout == texts(tiny.translate(LINES, options))
 
 
 def test_a_truncated_translation_is_a_warning(ptenmt) -> None:
@@ -196,7 +192,6 @@ def test_there_are_no_more_branches_than_tokens(tiny: Translator, monkeypatch: p
     assert sum(probabilities) == pytest.approx(1, abs=1e-4)
     assert len(likely) == sum(each >= 0.01 * probabilities[0] for each in probabilities) < len(branches)
     assert (likely[0].text, likely[0].probability) == (branches[0].text, pytest.approx(probabilities[0]))
-    assert [each.text for each in next_token_alternatives(tiny, " ", "", 3)] == [" "]
     for count in (0, MAX_ALTERNATIVES + 1):
         with pytest.raises(ConfigError, match=f"{count} alternatives: give 1 to 1,000"):
             next_token_alternatives(tiny, "o gato come hoje .", "", count)
