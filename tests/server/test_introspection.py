@@ -6,7 +6,7 @@ import pytest
 from ptenmt.errors import ExportError
 
 
-def test_an_alignment_is_between_words(served) -> None:
+def test_an_alignment_is_between_words_of_a_translation_that_starts_with_the_prefix(served) -> None:
     answer = served.post("/v1/alignment", q=" o gato bebe leite .")
     assert answer["translation"] == " O GATO BEBE LEITE ."
     assert answer["source_words"] == [" o", " gato", " bebe", " leite", " ."]
@@ -15,8 +15,6 @@ def test_an_alignment_is_between_words(served) -> None:
     assert np.sum(answer["weights"], axis=1) == pytest.approx(1, abs=1e-3)
     assert np.argmax(answer["weights"], axis=1).tolist() == [0, 1, 2, 3, 4]
 
-
-def test_translations_start_with_the_prefix(served) -> None:
     answer = served.post("/v1/alignment", q="o gato bebe", prefix="A MÃE")
     assert answer["translation"].startswith("A MÃE")
     assert served.post("/v1/alignment", q="o gato bebe", prefix="O GATO")["translation"] == "O GATO BEBE"

@@ -1,13 +1,12 @@
 """Several directions in one server."""
 
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from ptenmt.errors import ConfigError, ExportError
-from ptenmt.server.models import Direction, Model, Models
+from ptenmt.server.models import Direction, Models
 
 PORTUGUESE, ENGLISH = "o gato não tem tempo nenhum , e o cão", "the cat has no time at all , and the dog"
 
@@ -40,35 +39,21 @@ def test_a_detected_language_is_translated_by_its_own_model(serve) -> None:
             assert answer["translatedText"] == expected
 
 
-def test_all_models_are_loaded_and_loaded_again() -> None:
-    loads: list[str] = []
-
-    def read(name: str) -> Any:
-        loads.append(name)
-        nothing: Any = SimpleNamespace()
-        return Model(nothing, nothing, nothing)
-
-    pairs = ("pt", "en"), ("en", "pt")
-    models = Models([Direction(*pair, read=partial(read, pair[0])) for pair in pairs])
+def test_all_models_are_loaded_again_and_one_that_cannot_be_stays(caplog: pytest.LogCaptureFixture) -> None:
+    directions = [Direction(*pair, read=SimpleNamespace) for pair in (("pt", "en"), ("en", "pt"))]  # type: ignore[arg-type]
+    models = Models(directions)
     models.load()
-    in_use = models.default.model
-    models.reload()
-    assert loads == ["pt", "en", "pt", "en"]
-    assert models.default.model is not in_use
-
-
-def test_a_model_that_cannot_be_loaded_again_stays(caplog: pytest.LogCaptureFixture) -> None:
-    models = Models([Direction("pt", "en", read=SimpleNamespace)])  # type: ignore[arg-type]
-    models.load()
-    (direction,) = models.directions.values()
-    before = direction.model
+    before = [direction.model for direction in directions]
 
     def fail() -> Any:
         raise ExportError("broken", "mend it")
 
-    direction.read = fail
+    directions[0].read = fail
     models.reload()
-    assert direction.model is before
+    assert [direction.model is model for direction, model in zip(directions, before, strict=True)] == [
+        True,
+        False,
+    ]
     (record,) = caplog.records
     assert record.getMessage() == "pt-en stays as it is: broken (mend it)"
 

@@ -48,15 +48,12 @@ def test_figures_count(serve) -> None:
     assert not re.search("_created|KATZE|gato|None", text)
 
 
-def test_routes_are_described(served) -> None:
+def test_routes_are_described_and_others_get_the_same_kind_of_error(served) -> None:
     document = served.get("/openapi.json").json()
     kinds = document["paths"]["/translate"]["post"]["requestBody"]["content"]
     assert list(kinds) == ["application/json", "application/x-www-form-urlencoded", "multipart/form-data"]
     assert kinds["application/json"]["schema"]["required"] == ["q", "source", "target"]
     assert served.get("/spec").json() == document  # LibreTranslate's
-
-
-def test_wrong_methods_and_paths_get_the_same_kind_of_error(served) -> None:
     answer = served.get("/translate")
     assert (answer.status_code, answer.json()) == (405, {"error": "Method Not Allowed"})
     assert served.refused("/nowhere", 404) == "Not Found"

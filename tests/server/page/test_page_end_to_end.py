@@ -137,7 +137,7 @@ def table(page: "Browser") -> list[list[float]]:
     return found
 
 
-def test_a_file_comes_back_translated(page: "Browser", tmp_path: Path) -> None:
+def test_a_file_or_a_text_that_is_too_long_comes_back_translated(page: "Browser", tmp_path: Path) -> None:
     file = tmp_path / "words.txt"
     file.write_text("bala dico\n\nfute\n", encoding="utf-8")
     second = tmp_path / "page.htm"
@@ -159,9 +159,6 @@ def test_a_file_comes_back_translated(page: "Browser", tmp_path: Path) -> None:
     for left in (2, 1, 0):
         page.all("#files button")[0].click()
         assert len(page.all("#files li")) == left
-
-
-def test_a_text_that_is_too_long_is_translated_as_a_document(page: "Browser") -> None:
     page.script("source.value = 'bala\\n'.repeat(401); source.dispatchEvent(new Event('input'))")
     page.until(lambda: page["to-document"].is_displayed())
     page["to-document"].click()
