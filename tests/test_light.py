@@ -26,6 +26,7 @@ HEAVY = [
 PAIRS = [("o gato vê o cão .", "the cat sees the dog ."), ("o cão vê a casa .", "the dog sees the house .")]
 PROGRAM = f"""
 import json, sys
+import ptenmt.cli.serve, ptenmt.server.application, ptenmt.server.process
 from ptenmt.cli.app import app
 for run in sys.argv[1:]:
     app(["translate", "--run", run, "o gato vê a casa ."], standalone_mode=False)
@@ -62,7 +63,7 @@ def saved_run(folder: Path, kind: str, *, shared: bool = False) -> Path:
     return folder
 
 
-def test_neither_translating_nor_looking_inside_loads_training(tmp_path: Path) -> None:
+def test_neither_serving_nor_translating_nor_looking_inside_loads_training(tmp_path: Path) -> None:
     kinds = ("sentencepiece", "wordpiece", "words")
     runs = [str(saved_run(tmp_path / kind, kind)) for kind in kinds]
     answer = subprocess.run(
@@ -119,12 +120,3 @@ def test_a_run_that_was_only_trained_is_used_without_tensorflow(tmp_path: Path) 
     exported = {file.name for file in (run / "export" / "weights").iterdir()}
     card = {"README.md", "SHA256SUMS", "export.json"}
     assert exported == card | {"model.safetensors", "config.yaml", "tokenizer"}
-
-
-def test_a_server_starts_without_training() -> None:
-    program = (
-        "import sys, ptenmt.cli.serve, ptenmt.server.application, ptenmt.server.process\n"
-        f"print(sorted(set({HEAVY}) & sys.modules.keys()))"
-    )
-    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert answer.stdout == "[]\n"

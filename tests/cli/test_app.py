@@ -68,17 +68,13 @@ def test_a_mistyped_command_line_is_one_error_line_and_exits_with_2(
     assert answer.stdout == ""
 
 
-def test_an_error_is_a_line_and_a_hint(ptenmt, empty: Path) -> None:
+def test_an_error_is_a_line_and_a_hint_without_markup(ptenmt, empty: Path) -> None:
     bundled = "train one: ptenmt train --config demo.yaml; the bundled model: ptenmt info --run starter"
     lesson = "train one first: ptenmt train --config next-word.yaml"
     for arguments, kind, hint in (("info", "run", bundled), ("complete olá", "next-word run", lesson)):
         answer = ptenmt(*arguments.split(), code=1)
         assert answer.stdout == ""
         assert answer.stderr == f"error: no {kind} in {empty / 'checkpoints'}\n  {hint}\n"
-
-
-def test_markup_and_emoji_names_in_an_error_stay_as_they_are(ptenmt, empty: Path) -> None:
-    (empty / "x").mkdir()
     assert "config [b]:cat:[/b] not found" in ptenmt("train", "--config", "[b]:cat:[/b]", code=1).stderr
 
 

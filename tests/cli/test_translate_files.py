@@ -11,6 +11,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 import pytest
+from http_server import names
 
 from ptenmt.atomic_files import exclusive
 from ptenmt.runs import Run
@@ -81,10 +82,6 @@ def stopped(job, source: Path, monkeypatch: pytest.MonkeyPatch):
     return translate
 
 
-def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
-
-
 def test_a_file_is_complete_and_reported(job, source: Path, whole: bytes, tmp_path: Path) -> None:
     answer = job(source)
     assert (tmp_path / "out.txt").read_bytes() == whole
@@ -99,7 +96,7 @@ def test_a_file_is_complete_and_reported(job, source: Path, whole: bytes, tmp_pa
 
 
 def test_the_parts_of_a_file_are_whole_buffers_and_make_up_the_whole(
-    job, source: Path, whole: bytes, tmp_path: Path
+    ptenmt, job, source: Path, whole: bytes, tmp_path: Path
 ) -> None:
     parts = []
     for number in range(1, 5):
@@ -109,8 +106,6 @@ def test_the_parts_of_a_file_are_whole_buffers_and_make_up_the_whole(
     assert b"".join(parts) == whole
     assert [part.count(b"\n") for part in parts] == [0, BUFFER, BUFFER, 20]
 
-
-def test_no_such_part(ptenmt, job, source: Path) -> None:
     for shard in ("0/4", "5/4", "3", "a/b", "1/0"):
         assert f"--shard {shard} is not K/N" in job(source, "--shard", shard, code=1).stderr
     assert "--shard needs --input and --output" in ptenmt("translate", "--shard", "1/4", "x", code=1).stderr
