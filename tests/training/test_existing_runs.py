@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import shutil
 import threading
 from dataclasses import replace
@@ -90,6 +91,7 @@ def test_fresh_moves_the_old_run_aside(copied: TrainedRun, copy: Path):
     assert (started.epoch, started.step_in_epoch, started.resumed_from) == (0, 0, None)
     (aside,) = copy.parent.glob("copy.*")
     assert str(aside) in warned.message
+    assert re.fullmatch(r"copy\.\d{8}-\d{6}", aside.name)
     assert {file.name: file.read_bytes() for file in aside.rglob("*") if file.is_file()} == before
     assert Run(copy).config() == config
     assert History(copy).validations() == []
