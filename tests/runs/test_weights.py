@@ -103,8 +103,9 @@ def test_a_flipped_bit_is_noticed_when_the_arrays_are_read(file: Path) -> None:
     content[-50] ^= 1
     file.write_bytes(content)
     read_info(file)
-    with pytest.raises(CheckpointError, match="its checksum is not that of its arrays"):
+    with pytest.raises(CheckpointError, match="its checksum is not that of its arrays") as failure:
         read_weights(file)
+    assert "use the run's other weights with --checkpoint" in failure.value.hint
 
 
 @pytest.mark.parametrize("metric", ["bleu", "loss"])
@@ -180,16 +181,12 @@ def fragile(request: pytest.FixtureRequest) -> Iterator[Fragile]:
         yield Fragile(patch, request.param)
 
 
-@pytest.mark.parametrize("step", [4, 3], ids=["a new step", "the same step again"])
-def test_the_best_weights_are_whole_whenever_the_process_ends(
-    fragile: Fragile, tmp_path: Path, step: int
-) -> None:
+def test_the_best_weights_are_whole_whenever_the_process_ends(fragile: Fragile, tmp_path: Path) -> None:
     for operations in count():
         folder = tmp_path / str(operations)
-        for earlier in (1, 2, 3):
-            keep(folder, earlier, float(earlier))
-        is_broken = fragile.breaks(operations, lambda folder=folder: keep(folder, step, 9.0))  # type: ignore[misc]
-        assert best_step(folder) in (3, step)
+        keep(folder, 3, 3.0)
+        is_broken = fragile.breaks(operations, lambda folder=folder: keep(folder, 4, 9.0))  # type: ignore[misc]
+        assert best_step(folder) in (3, 4)
         remove_unfinished(folder)
         assert {file.name for file in folder.iterdir()} == {"best.safetensors"}
         if not is_broken:
