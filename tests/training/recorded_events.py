@@ -1,7 +1,5 @@
 """The events of a training, or of its start."""
 
-import os
-import signal
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -38,16 +36,3 @@ def of(kind: type, events: list[Event]) -> list[Any]:
 def ends_of_epochs(events: Iterable[Event]) -> list[StepDone]:
     """The last step of each epoch."""
     return list({event.epoch: event for event in events if isinstance(event, StepDone)}.values())
-
-
-def stopped_after(config: Config, run: Path, epoch: int, step: int) -> list[Event]:
-    """Train, to be stopped after a step."""
-    events: list[Event] = []
-
-    def on_event(event: Event) -> None:
-        events.append(event)
-        if isinstance(event, StepDone) and (event.epoch, event.step_in_epoch) == (epoch, step):
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    train(config, run, on_event=on_event)
-    return events

@@ -1,7 +1,5 @@
 import json
 import math
-import os
-import signal
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -10,19 +8,9 @@ import pytest
 from copy_task import TrainedRun
 from recorded_events import begin, ends_of_epochs, of
 
-from ptenmt.config import BatchConfig, Config, TrainingConfig
-from ptenmt.runs import History, Run
-from ptenmt.training.events import (
-    CheckpointSaved,
-    CorpusReady,
-    Event,
-    StepDone,
-    Stopped,
-    TrainingStarted,
-    Validated,
-    Warned,
-)
-from ptenmt.training.session import train
+from ptenmt.config import Config, TrainingConfig
+from ptenmt.runs import Run
+from ptenmt.training.events import CorpusReady, StepDone, TrainingStarted, Validated, Warned
 
 
 def test_the_model_learns_to_copy(copied: TrainedRun):
@@ -44,7 +32,7 @@ def test_events_come_in_order(copied: TrainedRun):
     assert names == expected
 
 
-def test_events_tell_about_the_corpus_and_the_model(copied: TrainedRun):
+def test_events_and_the_run_tell_about_the_corpus_and_the_model(copied: TrainedRun):
     corpus, started = copied.events[:2]
     assert isinstance(corpus, CorpusReady)
     assert (corpus.train, corpus.validation, corpus.num_truncated) == (450, 20, 0)
@@ -57,6 +45,11 @@ def test_events_tell_about_the_corpus_and_the_model(copied: TrainedRun):
     # word tables 2·16·32; attention 4·(32·32+32) thrice; feed-forward 32·64+64+64·32+32 twice;
     # five norms of 2·32; the last layer 32·16+16
     assert started.parameters == 1024 + 3 * 4224 + 2 * 4192 + 5 * 64 + 528
+    run = Run(copied.path)
+    facts = run.facts()
+    assert run.config() == copied.config
+    assert (facts["parameters"], facts["vocabulary_sizes"]) == (started.parameters, [16, 16])
+    assert facts["data"]["train"]["pairs"] == 450
 
 
 def test_events_of_steps_tell_rates_and_times(copied: TrainedRun):
@@ -100,32 +93,6 @@ def test_the_history_has_the_events(copied: TrainedRun):
         }
 
 
-def test_the_run_describes_itself(copied: TrainedRun):
-    run = Run(copied.path)
-    assert run.config() == copied.config
-    facts = run.facts()
-    assert facts["parameters"] == copied.events[1].parameters
-    assert facts["vocabulary_sizes"] == [16, 16]
-    assert facts["data"]["train"]["pairs"] == 450
-
-
-@pytest.mark.usefixtures("_uncompiled")
-def test_a_signal_saves_and_stops_and_the_handlers_come_back(quick: Config, tmp_path: Path):
-    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
-    events: list[Event] = []
-
-    def on_event(event: Event) -> None:
-        events.append(event)
-        if isinstance(event, StepDone):
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    result = train(quick, tmp_path / "run", on_event=on_event)
-    assert result.stopped_by == signal.SIGTERM
-    assert [type(event) for event in events[-2:]] == [CheckpointSaved, Stopped]
-    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
-    assert History(tmp_path / "run").validations() == result.history
-
-
 def test_too_few_steps_for_the_warmup_are_a_warning(quick: Config, tmp_path: Path):
     slow = replace(quick, training=replace(quick.training, warmup_steps=1_000))
     (warning,) = of(Warned, begin(slow, tmp_path / "slow"))
@@ -134,11 +101,10 @@ def test_too_few_steps_for_the_warmup_are_a_warning(quick: Config, tmp_path: Pat
     assert of(Warned, begin(fast, tmp_path / "fast")) == []
 
 
-@pytest.mark.usefixtures("_uncompiled")
-def test_another_end_of_a_cosine_is_a_warning(quick: Config, tmp_path: Path):
-    options = TrainingConfig(epochs=1, schedule="cosine", learning_rate=0.001, warmup_steps=1)
-    cosine = replace(quick, batch=BatchConfig(sentences=24), training=options)
-    train(cosine, tmp_path / "run")
-    longer = replace(cosine, training=replace(options, epochs=2))
-    (warning,) = of(Warned, begin(longer, tmp_path / "run"))
-    assert "the training now has 4 steps in all, not 2" in warning.message
+def test_another_end_of_a_cosine_is_a_warning(run: Run):
+    options = TrainingConfig(epochs=14, schedule="cosine", learning_rate=0.001, warmup_steps=1)
+    cosine = replace(run.config(), training=options)
+    run.write(cosine, run.facts())
+    longer = replace(cosine, training=replace(options, epochs=20))
+    (warning,) = of(Warned, begin(longer, run.path))
+    assert "the training now has 580 steps in all, not 406" in warning.message
