@@ -10,6 +10,7 @@ from typing import Any
 import keras
 import numpy as np
 import pytest
+from recorded_events import of
 
 from ptenmt.config import CheckpointConfig, Config, TrainingConfig, ValidationConfig
 from ptenmt.data.batches import BatchPlan, EncodedPairs
@@ -60,11 +61,13 @@ class Step:
     """An update adds one to each weight; some are skipped, as if the loss were not finite."""
 
     skipped: Collection[int] = ()
+    clock = 0
 
     def __init__(self, _config: Config, state: Any, *_others: Any) -> None:
         self._state = state
 
     def __call__(self, _parts: Any) -> None:
+        Step.clock += 25
         state = self._state
         state.global_step.assign_add(1)
         state.step_in_epoch.assign_add(1)
@@ -100,7 +103,7 @@ class Story:
         return read_info(self.run.weights_folder / "best.safetensors").step
 
     def of(self, kind: type) -> list[Any]:
-        return [event for event in self.events if isinstance(event, kind)]
+        return of(kind, self.events)
 
 
 Tell = Callable[..., Story]
@@ -108,8 +111,10 @@ Tell = Callable[..., Story]
 
 @pytest.fixture
 def tell(quick: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, _every_step: None) -> Tell:
-    """Trains with some options and scores, and asks to stop after a step."""
+    """Trains with some options and scores, by steps of 25 seconds, and asks to stop after a step."""
     monkeypatch.setattr("ptenmt.training.trainer.TrainStep", Step)
+    times = SimpleNamespace(monotonic=lambda: Step.clock, perf_counter=lambda: Step.clock)
+    monkeypatch.setattr("ptenmt.training.trainer.time", times)
     side = RaggedIds([[2, 5, 3]] * EPOCH * quick.batch.sentences)
 
     def play(
@@ -137,31 +142,18 @@ def tell(quick: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, _every_
 NEVER = ValidationConfig(every_epochs=None)
 
 
-def test_saving_by_epochs_and_at_the_end(tell: Tell):
-    assert tell(checkpoint=CheckpointConfig(every_epochs=2), validation=NEVER).saved == [12, 18]
-
-
-def test_saving_by_steps(tell: Tell):
-    options = CheckpointConfig(every_epochs=9, every_steps=4, keep=2)
-    story = tell(checkpoint=options, validation=NEVER)
-    assert story.saved == [4, 8, 12, 16, 18], "each once"
+@pytest.mark.parametrize(
+    ("options", "steps"),
+    [
+        ({"every_epochs": 2}, [12, 18]),
+        ({"every_epochs": 9, "every_steps": 4}, [4, 8, 12, 16, 18]),
+        ({"every_epochs": 9, "every_minutes": 2}, [5, 10, 15, 18]),
+    ],
+)
+def test_saving_in_between_and_at_the_end(tell: Tell, options: dict[str, Any], steps: list[int]):
+    story = tell(checkpoint=CheckpointConfig(**options, keep=2), validation=NEVER)
+    assert story.saved == steps
     assert len(story.run.checkpoints()) == 2
-
-
-def test_saving_by_minutes(tell: Tell, monkeypatch: pytest.MonkeyPatch):
-    """A step takes 25 seconds here."""
-    clock = SimpleNamespace(now=0.0)
-
-    class Slow(Step):
-        def __call__(self, parts: Any) -> None:
-            clock.now += 25
-            super().__call__(parts)
-
-    monkeypatch.setattr("ptenmt.training.trainer.TrainStep", Slow)
-    times = SimpleNamespace(monotonic=lambda: clock.now, perf_counter=lambda: clock.now)
-    monkeypatch.setattr("ptenmt.training.trainer.time", times)
-    story = tell(checkpoint=CheckpointConfig(every_epochs=9, every_minutes=2), validation=NEVER)
-    assert story.saved == [5, 10, 15, 18]
 
 
 def test_max_steps_ends_scores_and_saves_and_can_be_raised(tell: Tell):
@@ -211,20 +203,18 @@ def test_a_stop_before_the_last_scores_leaves_them_to_the_next_part(tell: Tell):
 def test_patience(tell: Tell, metric: Any, scores: list[float], steps: int, best: int | None):
     """Scored every other step, two times without a better score are too many."""
     signed = [-score if metric == "loss" else score for score in scores]
-    story = tell(
-        signed,
-        validation=ValidationConfig(every_epochs=None, every_steps=2, metric=metric, patience=2),
-    )
-    is_lost = steps < 18
+    options = ValidationConfig(every_epochs=None, every_steps=2, metric=metric, patience=2)
+    story = tell(signed, validation=options)
+    is_exhausted = steps < 18
     assert story.scored == [*range(2, steps + 1, 2)]
     assert story.saved[-1] == steps
-    assert [event.num_stale for event in story.of(PatienceExhausted)] == [2] * is_lost
-    assert [event.global_step for event in story.of(Validated) if event.is_best][-1:] == (
-        [best] if best else []
-    )
-    if best is not None:
-        assert story.best == best
-    assert story.of(Validated)[-1].patience_left == (0 if is_lost else 2)
+    assert [event.num_stale for event in story.of(PatienceExhausted)] == [2] * is_exhausted
+    assert story.of(Validated)[-1].patience_left == (0 if is_exhausted else 2)
+    best_so_far = [event.global_step for event in story.of(Validated) if event.is_best]
+    if best is None:
+        assert best_so_far == []
+    else:
+        assert best_so_far[-1] == story.best == best
 
 
 def test_patience_survives_a_stop_and_more_patience_continues(tell: Tell):
@@ -238,13 +228,6 @@ def test_patience_survives_a_stop_and_more_patience_continues(tell: Tell):
     assert patient(3, []).of(StepDone) == []
     story = patient(4, [1])
     assert (story.scored, story.of(PatienceExhausted)[0].best_score, story.best) == ([10], 9, 2)
-
-
-def test_the_best_weights_are_kept(tell: Tell):
-    validation = ValidationConfig(every_epochs=None, every_steps=2)
-    story = tell([1, 3, 5, 2, 4.5, 4, 5, 3, 1], validation=validation)
-    assert story.best == 6
-    assert {file.stem for file in story.run.weights_folder.iterdir()} == {"best", "latest"}
 
 
 # Steps that are not finite
