@@ -41,7 +41,6 @@ SENTENCES = [
     "options",
     [
         {},
-        {"tokenization": "moses"},
         {"tokenization": "given", "lowercase": True, "reverse": True},
         {"tokenization": "moses", "reverse": True, "normalization": "NFKC"},
     ],

@@ -1,6 +1,5 @@
 """``train(…, init_from=…)``: fine-tuning."""
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 from copy_task import WORDS, TrainedRun, write_pairs
 from random_models import write_run
+from recorded_events import of
 
 from ptenmt.config import Config, TokenizerConfig, TrainingConfig, ValidationConfig
 from ptenmt.config.loading import load_config
@@ -38,31 +38,29 @@ def other_data(copied: TrainedRun, tmp_path: Path) -> Config:
 def events_of(config: Config, run: Path, kind: type, **options: Any) -> list[Any]:
     events: list[Event] = []
     train(config, run, on_event=events.append, **options)
-    return [event for event in events if isinstance(event, kind)]
+    return of(kind, events)
 
 
 @pytest.mark.usefixtures("_uncompiled")
-def test_weights_are_reused(copied: TrainedRun, other_data: Config, tmp_path: Path):
-    train(other_data, tmp_path / "fresh")
-    origin = Run(shutil.copytree(copied.path, tmp_path / "origin"))
-    origin.record_output_ids([2, 5])
-    train(other_data, tmp_path / "tuned", init_from=origin.path)
-    fresh, tuned = (History(tmp_path / name).curve()[0] for name in ("fresh", "tuned"))
-    assert tuned["step"] == fresh["step"] == 1
-    assert tuned["loss"] < 1 < 2 < fresh["loss"]
+def test_weights_are_reused(run: Run, other_data: Config, tmp_path: Path):
+    tuned = Run(tmp_path / "tuned")
+    run.record_output_ids([2, 5])
+    train(other_data, tuned.path, init_from=run.path)
+    (first,) = History(tuned.path).curve()
+    assert first["step"] == 1
+    assert first["loss"] < 1  # guessing one of 16 words gives log 16
 
-    run = Run(tmp_path / "tuned")
-    for file in origin.tokenizer_folder.iterdir():
-        assert (run.tokenizer_folder / file.name).read_bytes() == file.read_bytes()
-    best = str(origin.weights_folder / "best.safetensors")
-    assert run.facts()["initialized_from"] == best
+    for file in run.tokenizer_folder.iterdir():
+        assert (tuned.tokenizer_folder / file.name).read_bytes() == file.read_bytes()
+    best = str(run.weights_folder / "best.safetensors")
+    assert tuned.facts()["initialized_from"] == best
 
     longer = replace(other_data, training=replace(other_data.training, max_steps=2))
-    (warning,) = events_of(longer, tmp_path / "tuned", Warned, init_from="no such run")
+    (warning,) = events_of(longer, tuned.path, Warned, init_from="no such run")
     assert "resumes from its own checkpoint" in warning.message
-    assert run.facts()["initialized_from"] == best, "a resumed run remembers"
-    assert run.recorded_ids("inherited_output_ids") == [2, 5], "search may generate what it could"
-    assert run.recorded_ids("output_ids") is None, "until the training's own are counted"
+    assert tuned.facts()["initialized_from"] == best, "a resumed run remembers"
+    assert tuned.recorded_ids("inherited_output_ids") == [2, 5], "search may generate what it could"
+    assert tuned.recorded_ids("output_ids") is None, "until the training's own are counted"
 
 
 @pytest.mark.usefixtures("_uncompiled")
@@ -85,10 +83,8 @@ def test_fewer_layers_are_some_of_those_of_the_run(copied: TrainedRun, other_dat
     sizes = replace(deep.model, encoder_layers=3, decoder_layers=1)
     rate = replace(deep.training, schedule="inverse_sqrt", learning_rate=1e-12)
     thin = replace(deep, model=sizes, training=rate)
-    warned = [
-        event.message for event in events_of(thin, tmp_path / "thin", Warned, init_from=tmp_path / "deep")
-    ]
-    assert warned[-2:] == [
+    warned = events_of(thin, tmp_path / "thin", Warned, init_from=tmp_path / "deep")
+    assert [event.message for event in warned[-2:]] == [
         f"the {stack} starts from {new} of the 4 layers of {tmp_path / 'deep'}"
         for stack, new in (("encoder", 3), ("decoder", 1))
     ]
@@ -146,11 +142,10 @@ def test_other_sizes_and_tokenizers_are_refused_with_what_mends_it(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_run_does_not_start_from_itself(copied: TrainedRun, other_data: Config, tmp_path: Path):
-    shutil.copytree(copied.path, tmp_path / "copy")
+def test_a_run_does_not_start_from_itself(copied: TrainedRun, run: Run, other_data: Config):
     with pytest.raises(RunError, match="cannot start from its own weights"):
-        train(other_data, tmp_path / "copy", init_from=tmp_path / "copy", fresh=True)
-    assert History(tmp_path / "copy").validations() == copied.history
+        train(other_data, run.path, init_from=run.path, fresh=True)
+    assert History(run.path).validations() == copied.history
 
 
 def test_the_preset_for_fine_tuning_fits_the_starter(tmp_path: Path):

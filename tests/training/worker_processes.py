@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from ptenmt.runs import Run
+from ptenmt.runs import History, Run
 
 
 class Workers:
@@ -45,7 +45,7 @@ class Workers:
     def wait_for_step(self, run: Run, step: int) -> None:
         """Return when the history has this global step."""
         deadline = time.monotonic() + 300
-        while not any(line["step"] >= step for line in _curve(run)):
+        while (History(run.path).last() or {"step": 0})["step"] < step:
             assert all(process.poll() is None for process in self.processes), self.log(0) + self.log(1)
             assert time.monotonic() < deadline
             time.sleep(0.1)
@@ -64,13 +64,6 @@ def working(
             if process.poll() is None:
                 process.send_signal(signal.SIGKILL)
                 process.wait()
-
-
-def _curve(run: Run) -> list[dict]:
-    try:
-        return [json.loads(line) for line in (run.path / "history.jsonl").read_text().splitlines()]
-    except (OSError, ValueError):
-        return []
 
 
 def _free_ports(count: int) -> list[int]:
