@@ -20,6 +20,12 @@ def tensors(run: Run) -> dict[str, Any]:
     }
 
 
+def learnt(run: Run) -> dict[str, Any]:
+    """Of these, weights, their averages, the optimizer's variables, sums and positions."""
+    kinds = ("weights/", "averages/", "optimizer/", "of_", "since_", "global_step", "step_in_epoch")
+    return {name: value for name, value in tensors(run).items() if name.startswith(kinds)}
+
+
 def assert_same(found: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
     assert found.keys() == expected.keys()
     for name, value in found.items():

@@ -21,13 +21,11 @@ DATA, INDEX = "ckpt-3.data-00000-of-00001", "ckpt-3.index"
 
 
 class Saved:
-    """A training state with values of its own everywhere, and its checkpoints in a folder."""
+    """A training state with values of its own everywhere."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self) -> None:
         self.model = Transformer(CONFIG, 30, 40)
         self.state = TrainingState(self.model, Adam(self.model.trainable_variables, OptimizerConfig(ema=0.9)))
-        self.checkpoints = Checkpoints(self.state.trackable(), Run(folder), keep=5)
-        self.folder = folder
 
     @property
     def variables(self) -> dict[str, Any]:
@@ -52,30 +50,33 @@ class Saved:
 
 
 @pytest.fixture(scope="module")
-def writer(tmp_path_factory: pytest.TempPathFactory) -> Saved:
-    return Saved(tmp_path_factory.mktemp("writer"))
+def writer() -> Saved:
+    return Saved()
 
 
 @pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Saved:
-    return Saved(tmp_path_factory.mktemp("reader"))
+def reader() -> Saved:
+    return Saved()
 
 
 @pytest.fixture(scope="module")
-def saved(writer: Saved) -> list[dict[str, np.ndarray]]:
-    """Three checkpoints in the writer's folder, and the values of each."""
-    values = []
+def saved(
+    writer: Saved, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, list[dict[str, np.ndarray]]]:
+    """A folder with three checkpoints, and the values of each."""
+    folder, values = tmp_path_factory.mktemp("saved"), []
+    checkpoints = Checkpoints(writer.state.trackable(), Run(folder), keep=5)
     for number in range(3):
         values.append(writer.fill(number))
-        writer.checkpoints.save()
-    return values
+        checkpoints.save()
+    return folder, values
 
 
 @pytest.fixture
-def three(writer: Saved, saved: list[dict[str, np.ndarray]], tmp_path: Path) -> list[dict[str, np.ndarray]]:
+def three(saved: tuple[Path, list[dict[str, np.ndarray]]], tmp_path: Path) -> list[dict[str, np.ndarray]]:
     """Copies of the three checkpoints in ``tmp_path``, and the values of each."""
-    shutil.copytree(writer.folder / "state", tmp_path / "state")
-    return saved
+    shutil.copytree(saved[0], tmp_path, dirs_exist_ok=True)
+    return saved[1]
 
 
 def restore(reader: Saved, folder: Path) -> tuple[Checkpoints, Path | None, list[str]]:
@@ -86,7 +87,10 @@ def restore(reader: Saved, folder: Path) -> tuple[Checkpoints, Path | None, list
     return checkpoints, checkpoints.restore(warnings.append), warnings
 
 
-def test_every_variable_comes_back(reader: Saved, three: list[dict[str, np.ndarray]], tmp_path: Path):
+def test_every_variable_comes_back_and_every_weight_without_the_rest(
+    reader: Saved, three: list[dict[str, np.ndarray]], tmp_path: Path
+):
+    """TensorFlow passes over layers in Python lists, such as the blocks, without a word."""
     _, path, warnings = restore(reader, tmp_path)
     assert (path, warnings) == (tmp_path / "state" / "ckpt-3", [])
     assert_same(reader.values(), three[2])
@@ -96,6 +100,12 @@ def test_every_variable_comes_back(reader: Saved, three: list[dict[str, np.ndarr
     assert len(shapes) == len(reader.variables) + 2, "and TensorFlow's own object graph and counter"
     variables = {name for name, value in vars(reader.state).items() if isinstance(value, tf.Variable)}
     assert variables == set(COUNTERS), "every variable is a key"
+
+    step, weights = read_checkpoint(tmp_path / "state" / "ckpt-3")
+    assert step == three[2]["global_step"]
+    assert len(weights) == 2 + (8 + 4 + 4) + (16 + 4 + 6) + 2
+    assert_same(weights, {path: three[2][f"average of {path}"] for path in weights})
+    assert_same(weights, reader.state.weights())
 
 
 def test_a_checkpoint_of_an_earlier_version_is_restored(tmp_path: Path):
@@ -119,18 +129,6 @@ def test_a_checkpoint_of_an_earlier_version_is_restored(tmp_path: Path):
         if value.shape.rank
     }
     assert (int(state.optimizer.variables["count"]), set(moments.values())) == (3, {0.75})
-
-
-def test_every_weight_comes_back_without_the_rest(
-    writer: Saved, three: list[dict[str, np.ndarray]], tmp_path: Path
-):
-    """TensorFlow passes over layers in Python lists, such as the blocks, without a word."""
-    step, weights = read_checkpoint(tmp_path / "state" / "ckpt-3")
-    assert step == three[2]["global_step"]
-    assert len(weights) == 2 + (8 + 4 + 4) + (16 + 4 + 6) + 2
-    assert_same(weights, {path: three[2][f"average of {path}"] for path in weights})
-    writer.fill(2)
-    assert_same(weights, writer.state.weights())
 
 
 def test_a_checkpoint_saved_by_a_killed_process_is_deleted_in_its_turn(writer: Saved, tmp_path: Path):
@@ -212,15 +210,11 @@ def test_the_newest_checkpoint_that_is_whole_is_restored(
 
 
 @pytest.mark.usefixtures("three")
-def test_a_checkpoint_of_another_version_is_an_error(tmp_path: Path):
+def test_checkpoints_of_another_version_or_all_damaged_are_an_error(reader: Saved, tmp_path: Path):
     more = tf.train.Checkpoint(more=tf.Variable(0.0))
     with pytest.raises(CheckpointError, match="ckpt-3 lacks a part of the training state") as failure:
         Checkpoints(more, Run(tmp_path), keep=1).restore(pytest.fail)
     assert "version of ptenmt" in failure.value.hint
-
-
-def test_when_all_are_damaged_that_is_an_error(reader: Saved, three: list[Any], tmp_path: Path):
-    assert len(three) == 3
     for file in tmp_path.glob("state/*.index"):
         file.write_bytes(b"rubbish" * 500)
     with pytest.raises(CheckpointError, match="none of the 3 checkpoints"):

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tensorflow as tf
 from copy_task import write_pairs
+from saved_states import learnt
+
+from ptenmt.runs import Run
 
 HERE = Path(__file__).parent
 NUM_PAIRS = 46
@@ -35,14 +37,6 @@ def facts(folder: Path) -> dict[str, Any]:
     return json.loads((folder / "facts.json").read_text())
 
 
-def tensors(run: Path) -> dict[str, np.ndarray]:
-    """Weights, their averages and the optimizer's variables, of a run's newest checkpoint."""
-    reader = tf.train.load_checkpoint(tf.train.latest_checkpoint(str(run / "state")))
-    names = reader.get_variable_to_shape_map()
-    kinds = ("weights/", "averages/", "optimizer/")
-    return {name: reader.get_tensor(name) for name in names if name.startswith(kinds)}
-
-
 def test_two_replicas_learn_what_one_does(folder: Path, facts: dict[str, Any]):
     """Accumulated, clipped, averaged; with odd batches and batches of one pair."""
     assert facts["replicas"] == 2
@@ -50,7 +44,7 @@ def test_two_replicas_learn_what_one_does(folder: Path, facts: dict[str, Any]):
     assert 1 in sizes
     assert any(size > 1 and size % 2 for size in sizes)
     assert facts["two"]["losses"] == pytest.approx(facts["one"]["losses"], rel=1e-5)
-    one, two = tensors(folder / "one"), tensors(folder / "two")
+    one, two = learnt(Run(folder / "one")), learnt(Run(folder / "two"))
     assert one.keys() == two.keys()
     for name in one:
         if "key.Sbias" not in name:  # no gradient but rounding, of which Adam makes full steps

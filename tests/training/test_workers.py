@@ -7,12 +7,11 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from copy_task import copy_config, uncompiled, write_pairs
-from saved_states import assert_same, tensors
+from saved_states import assert_same, learnt
 from worker_processes import working
 
 from ptenmt.config import (
@@ -93,12 +92,6 @@ def config(tmp_path: Path) -> Config:
         training=TrainingConfig(epochs=2, warmup_steps=20),
         machine=MachineConfig(threads=1),
     )
-
-
-def learnt(run: Run) -> dict[str, Any]:
-    """Weights, the optimizer's variables, sums and positions of the newest checkpoint."""
-    kinds = ("weights/", "optimizer/", "of_", "since_", "global_step", "step_in_epoch")
-    return {name: value for name, value in tensors(run).items() if name.startswith(kinds)}
 
 
 @pytest.mark.slow  # two processes that load TensorFlow; test_strategy has two replicas in one
