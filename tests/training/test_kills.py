@@ -1,13 +1,14 @@
 """A training that is killed again and again ends as one that nothing happened to, bit for bit."""
 
 import json
+import multiprocessing
 import os
 import random
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 from copy_task import copy_config, write_pairs
 from saved_states import assert_same, tensors
 
+from ptenmt.cli.app import main
 from ptenmt.config import (
     AugmentConfig,
     BatchConfig,
@@ -29,7 +31,7 @@ from ptenmt.config import (
     ValidationConfig,
 )
 from ptenmt.config.loading import dump_config
-from ptenmt.runs import Run
+from ptenmt.runs import History, Run
 
 pytestmark = [
     pytest.mark.slow,
@@ -37,26 +39,8 @@ pytestmark = [
 ]
 KILLS = 24
 SECONDS = 300  # the most for a part of the training
-# What ``python -m ptenmt`` does, but TensorFlow is imported once: each line names a folder in which a child
-# process trains; its process id is the answer.
-NURSERY = """
-import os, signal, sys
-import ptenmt.training
-from ptenmt.cli.app import main
-signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-for line in sys.stdin:
-    child = os.fork()
-    if child == 0:
-        os.chdir(line.strip())
-        log = os.open("log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-        os.dup2(log, 1)
-        os.dup2(log, 2)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        sys.argv = ["ptenmt", "train", "--config", "config.yaml", "--run", "./run"]
-        main()
-        os._exit(0)
-    print(child, flush=True)
-"""
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload(["ptenmt.training.session", "ptenmt.cli.app"])  # TensorFlow is imported once
 MOST_STEPS = 12  # with three saves
 TARGETS = np.linspace(0.02, 0.95, KILLS)
 
@@ -78,43 +62,34 @@ def everything(pairs: Path) -> Config:
     return replace(config, model=replace(config.model, dropout=0.2))
 
 
-class Nursery:
-    """Starts trainings as processes of their own."""
-
-    def __init__(self) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", NURSERY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
-        )
-
-    def start(self, folder: Path) -> int:
-        """Train in a folder; gives the process id."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(f"{folder}\n")
-        self.process.stdin.flush()
-        return int(self.process.stdout.readline())
+def train_in(folder: Path) -> None:
+    """What ``python -m ptenmt train`` does there; its output is in ``log``."""
+    os.chdir(folder)
+    log = os.open("log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    sys.argv = ["ptenmt", "train", "--config", "config.yaml", "--run", "./run"]
+    main()
 
 
-@pytest.fixture(scope="module")
-def nursery():
-    nursery = Nursery()
-    with nursery.process:
-        yield nursery
-        nursery.process.stdin.close()
+def start(folder: Path) -> Any:
+    """The process of a training."""
+    process = PROCESSES.Process(target=train_in, args=(folder,))
+    process.start()
+    return process
 
 
-def is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return True
+def finish(process: Any) -> int:
+    """Wait for its end, and return its exit code."""
+    process.join(SECONDS)
+    assert process.exitcode is not None, "it takes too long"
+    return int(process.exitcode)
 
 
-def wait_until(process: int, is_reached: Callable[[], bool]) -> bool:
+def wait_until(process: Any, is_reached: Callable[[], bool]) -> bool:
     """Wait for a moment of a training; returns whether it came before the end."""
     end = time.monotonic() + SECONDS
-    while is_alive(process):
+    while process.is_alive():
         if is_reached():
             return True
         assert time.monotonic() < end, "it takes too long"
@@ -123,15 +98,14 @@ def wait_until(process: int, is_reached: Callable[[], bool]) -> bool:
 
 
 def steps_saved(folder: Path) -> int:
-    """The last step in a training curve, which goes before a save."""
-    try:
-        lines = (folder / "run" / "history.jsonl").read_text(errors="replace").splitlines()
-        return max((json.loads(line)["step"] for line in lines if line.endswith("}")), default=0)
-    except (OSError, ValueError):
-        return 0
+    """The last step in the history, which goes before a save."""
+    with suppress(FileNotFoundError):  # the training may set the folder aside meanwhile
+        if line := History(folder / "run").last():
+            return int(line["step"])
+    return 0
 
 
-def deliver(process: int, number: int, folder: Path, kind: str, target: int, chance: random.Random) -> bool:
+def deliver(process: Any, number: int, folder: Path, kind: str, target: int, chance: random.Random) -> bool:
     """Send a signal at some moment of a training; returns whether the training was still running."""
 
     def is_between(pattern: str) -> bool:
@@ -150,10 +124,10 @@ def deliver(process: int, number: int, folder: Path, kind: str, target: int, cha
     longest = {"start": 4.0, "step": 0.3, "saving": 0.01, "writing": 0.001}[kind]
     time.sleep(longest * chance.random())
     try:
-        os.kill(process, number)
+        os.kill(process.pid, number)
     except ProcessLookupError:
         return False
-    assert not wait_until(process, lambda: False)
+    finish(process)
     return True
 
 
@@ -167,34 +141,24 @@ def lines(run: Path) -> list[dict[str, Any]]:
     return [{name: line[name] for name in line.keys() - {"seconds", "peak_memory"}} for line in found]
 
 
-@pytest.fixture(scope="module")
-def straight(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Trained in one go, by the command itself."""
-    folder = tmp_path_factory.mktemp("straight")
-    (folder / "config.yaml").write_text(dump_config(everything(write_pairs(folder / "pairs.tsv", 150))))
-    command = [sys.executable, "-m", "ptenmt", "train", "--config", "config.yaml", "--run", "./run"]
-    subprocess.run(command, cwd=folder, check=True)
-    return folder
-
-
-def test_killed_at_any_moment_it_ends_as_if_nothing_had_happened(
-    nursery: Nursery, straight: Path, tmp_path: Path
-):
+def test_killed_at_any_moment_it_ends_as_if_nothing_had_happened(tmp_path: Path):
+    straight, killed = tmp_path / "straight", tmp_path / "killed"
+    for folder in (straight, killed):
+        folder.mkdir()
+        (folder / "config.yaml").write_text(dump_config(everything(write_pairs(tmp_path / "pairs.tsv", 150))))
+    assert finish(start(straight)) == 0
     chance = random.Random(1)
-    (tmp_path / "config.yaml").write_text((straight / "config.yaml").read_text())
     total = steps_saved(straight)
     kinds = ["start"] * 5 + ["step"] * 9 + ["saving"] * 7 + ["writing"] * 3
     chance.shuffle(kinds)
-    killed = 0
+    num_killed = 0
     for number, (kind, share) in enumerate(zip(kinds, TARGETS, strict=True)):
-        process = nursery.start(tmp_path)
         sent = signal.SIGTERM if number % 6 == 5 else signal.SIGKILL
-        killed += deliver(process, sent, tmp_path, kind, int(share * total), chance)
-    assert killed >= 20
-    last = nursery.start(tmp_path)
-    assert not wait_until(last, lambda: False)
+        num_killed += deliver(start(killed), sent, killed, kind, int(share * total), chance)
+    assert num_killed >= 20
+    assert finish(start(killed)) == 0
 
-    mine, theirs = Run(tmp_path / "run"), Run(straight / "run")
+    mine, theirs = Run(killed / "run"), Run(straight / "run")
     assert_same(tensors(mine), tensors(theirs))
     assert lines(mine.path) == lines(theirs.path)
     for folder in ("weights", "ctranslate2", "tokenizer"):
@@ -203,6 +167,6 @@ def test_killed_at_any_moment_it_ends_as_if_nothing_had_happened(
     assert len(mine.checkpoints()) == 2
     names = {file.name.split(".")[0] for file in mine.state_folder.iterdir()}
     assert names == {"checkpoint", *(path.name for path in mine.checkpoints())}, "nothing is left behind"
-    log = (tmp_path / "log").read_text()
+    log = (killed / "log").read_text()
     assert "Traceback" not in log
     assert "damaged" not in log
