@@ -1,5 +1,6 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import tensorflow as tf
 from recorded_events import ends_of_epochs
 
 from ptenmt.config import BatchConfig, Config, TrainingConfig
-from ptenmt.data.batches import BatchPlan
+from ptenmt.data.batches import Batch, BatchPlan
 from ptenmt.model.transformer import Transformer
 from ptenmt.training import trainer as trainer_module
 from ptenmt.training.events import StepDone
@@ -26,22 +27,24 @@ class HandLoop:
         self.squares = [np.zeros(weight.shape) for weight in model.trainable_variables]
         self.updates = 0
 
-    def step(self, source: np.ndarray, target: np.ndarray) -> tuple[float, int, int]:
+    def step(self, batches: Sequence[Batch]) -> np.ndarray:
         """Make an update; return the summed loss, and the numbers of correct and of real labels."""
-        labels = target[:, 1:]
-        rows, columns = np.nonzero(labels)
-        real = labels[rows, columns]
+        sums, losses = np.zeros(3), []
         weights = self.model.trainable_variables
         with tf.GradientTape() as tape:
-            logits = self.model((source, target[:, :-1]), training=True)
-            chosen = tf.gather_nd(logits, np.stack([rows, columns], axis=1))
-            right = tf.gather_nd(chosen, np.stack([np.arange(len(real)), real], axis=1))
-            losses = tf.reduce_logsumexp(chosen, axis=-1) - right
-            mean = tf.reduce_mean(losses)
-        gradients = tape.gradient(mean, [weight.value for weight in weights])
-        self.update(gradients)
-        correct = int((np.array(chosen).argmax(axis=-1) == real).sum())
-        return float(tf.reduce_sum(losses)), correct, len(real)
+            for source, target in batches:
+                labels = target[:, 1:]
+                rows, columns = np.nonzero(labels)
+                real = labels[rows, columns]
+                logits = self.model((source, target[:, :-1]), training=True)
+                chosen = tf.gather_nd(logits, np.stack([rows, columns], axis=1))
+                right = tf.gather_nd(chosen, np.stack([np.arange(len(real)), real], axis=1))
+                losses.append(tf.reduce_logsumexp(chosen, axis=-1) - right)
+                correct = (np.array(chosen).argmax(axis=-1) == real).sum()
+                sums += [float(tf.reduce_sum(losses[-1])), correct, len(real)]
+            mean = tf.reduce_mean(tf.concat(losses, axis=0))
+        self.update(tape.gradient(mean, [weight.value for weight in weights]))
+        return sums
 
     def update(self, gradients: list[Any]) -> None:
         self.updates += 1
@@ -65,14 +68,19 @@ NEWER: dict[str, str] = {"norm": "pre", "tied_embeddings": "all", "activation": 
 
 # Step by step in NumPy: one model in each run of all tests, another with the slow ones.
 # Compiled steps learn the same in test_strategy.py.
-@pytest.mark.parametrize("options", [NEWER, pytest.param({}, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("options", "accumulate"), [(NEWER, 2), pytest.param({}, 1, marks=pytest.mark.slow)])
 @pytest.mark.usefixtures("_every_step", "_uncompiled")
 def test_it_trains_as_a_loop_written_by_hand_does(
-    quick: Config, build_trainer: Callable[[Config, Path], Any], tmp_path: Path, options: dict[str, str]
+    quick: Config,
+    build_trainer: Callable[[Config, Path], Any],
+    tmp_path: Path,
+    options: dict[str, str],
+    accumulate: int,
 ):
+    """Three batches an epoch: two accumulate, and one is left."""
     config = replace(
         quick,
-        batch=BatchConfig(sentences=16),
+        batch=BatchConfig(sentences=16, accumulate=accumulate),
         tokenizer=replace(quick.tokenizer, shared=True),
         model=replace(quick.model, dropout=0.0, **options),
         training=TrainingConfig(epochs=2, warmup_steps=40),
@@ -84,8 +92,9 @@ def test_it_trains_as_a_loop_written_by_hand_does(
     epochs = ends_of_epochs(events)
     for epoch in range(2):
         sums = np.zeros(3)
-        for batch in BatchPlan(pairs, config.batch, config.seed).batches(epoch):
-            sums += by_hand.step(*batch)
+        batches = BatchPlan(pairs, config.batch, config.seed).batches(epoch)
+        while update := list(islice(batches, accumulate)):
+            sums += by_hand.step(update)
             loss, correct, tokens = sums
             done = steps.pop(0)
             assert (done.loss, done.accuracy) == pytest.approx((loss / tokens, correct / tokens), rel=1e-4)
