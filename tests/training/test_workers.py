@@ -4,7 +4,6 @@ import json
 import signal
 import socket
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -145,9 +144,7 @@ def test_workers_that_are_stopped_and_killed_end_as_those_that_were_not(config: 
         with working(tmp_path, [run.path] * 2) as workers:
             workers.wait_for_step(run, step)
             workers.processes[victim].send_signal(signal.SIGKILL)
-            killed = time.monotonic()
             assert sorted(workers.wait(300)) == [-signal.SIGKILL, 1]
-            assert time.monotonic() - killed < 300
             assert f"worker {victim} (127.0.0.1:" in workers.log(1 - victim)
             assert "lost\n" in workers.log(1 - victim)
             assert "Traceback" not in workers.log(1 - victim)
