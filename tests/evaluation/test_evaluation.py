@@ -22,13 +22,8 @@ from ptenmt.translation import Translator
 
 
 @pytest.fixture(scope="module")
-def progress() -> list[tuple[str, int, int]]:
-    return []
-
-
-@pytest.fixture(scope="module")
-def evaluation(copied: TrainedRun, progress: list[tuple[str, int, int]]) -> Evaluation:
-    return evaluate(copied.path, on_progress=lambda *so_far: progress.append(so_far))
+def evaluation(copied: TrainedRun) -> Evaluation:
+    return evaluate(copied.path)
 
 
 def test_loss_and_accuracy_are_those_a_hand_computes(
