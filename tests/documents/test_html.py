@@ -1,13 +1,10 @@
 """HTML documents: text is translated, elements stay."""
 
-import contextlib
 from collections.abc import Sequence
 
 import pytest
-from waiting import assert_about_linear
 
 from ptenmt.documents.html import Html
-from ptenmt.errors import DocumentError
 from ptenmt.translation.markup import text_of
 
 
@@ -70,38 +67,6 @@ def test_texts_outside_untranslated_elements_are_found(source: str, texts: list[
 )
 def test_only_text_changes(source: str, translated: str) -> None:
     assert upper_case(source) == translated
-
-
-@pytest.mark.parametrize(
-    "part",
-    [
-        *("<", "<!--", "&#", "<p>", "<![", "<?", "<a b='", "<a =", "<title>"),
-        *("<script><!--", "<b></i>", "<table><p>"),
-    ],
-)
-def test_no_html_takes_long(part: str) -> None:
-    def read(num_parts: int) -> None:
-        for depth in (0, 250):
-            with contextlib.suppress(DocumentError):
-                upper_case("<b>" * depth + part * num_parts)
-
-    assert_about_linear(read, 5_000)
-
-
-def test_elements_are_not_nested_too_deeply() -> None:
-    assert texts_of("<div>" * 250 + "a") == ["a"]
-    with pytest.raises(DocumentError, match="nested too deeply"):
-        Html("<div>" * 1_000 + "a")
-
-
-def test_an_element_has_a_maximum_number_of_attributes() -> None:
-    assert texts_of("<p " + " ".join(f"a{number}" for number in range(1_000)) + ">a") == ["a"]
-
-    def read(num_attributes: int) -> None:
-        with pytest.raises(DocumentError, match="more than 1,000 attributes"):
-            Html("<p " + " ".join(f"a{number}" for number in range(num_attributes)) + ">a")
-
-    assert_about_linear(read, 500_000)
 
 
 @pytest.mark.parametrize(

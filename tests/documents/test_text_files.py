@@ -1,11 +1,9 @@
 """Documents: text changes, layout stays."""
 
-import contextlib
 from types import SimpleNamespace
 
 import pytest
 from document_texts import raised, read, texts_of, upper_case
-from waiting import assert_about_linear
 
 from ptenmt.documents import other_language, translated_name
 from ptenmt.errors import DocumentError
@@ -134,15 +132,6 @@ def test_each_speaker_of_a_dialogue_is_translated_separately(
     assert upper_case("a.srt", f"{FIRST}{spoken}".encode()).decode().rstrip() == f"{FIRST}{translated}"
 
 
-@pytest.mark.parametrize("part", ["\n", " ", "1\n", "-", "00:00:01,000 ", TIMES, "<i"])
-def test_no_subtitles_take_long(part: str) -> None:
-    def read(num_parts: int) -> None:
-        with contextlib.suppress(DocumentError):
-            upper_case("a.srt", (TIMES + part * num_parts).encode())
-
-    assert_about_linear(read, 20_000)
-
-
 def test_no_translation_becomes_a_tag_or_a_time() -> None:
     document = read("a.srt", b"1\n00:00:01,000 --> 00:00:02,500\num\n")
     assert document.with_texts([[("<b>{x}\n\n--> 2", ())]]).decode().splitlines()[2:] == ["‹b›(x)  --› 2"]
@@ -157,33 +146,6 @@ def test_lines_without_a_letter_are_not_translated(blank: str) -> None:
     content = f"{blank * 20_000}um\n{blank}dois"
     assert texts_of("a.txt", content.encode()) == ["um", "dois"]
     assert upper_case("a.txt", content.encode()) == content.upper().encode()
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [("a.txt", "a\n"), ("a.html", "a<hr>"), ("a.html", "a<br>"), ("a.srt", f"{TIMES}a\n\n")],
-)
-def test_too_many_texts_are_refused(name: str, text: str) -> None:
-    with pytest.raises(DocumentError, match="more than 20,000 texts"):
-        read(name, text * 20_001)
-
-
-def test_as_many_texts_as_are_allowed_are_read() -> None:
-    assert len(texts_of("a.txt", "a\n" * 20_000)) == 20_000
-
-
-@pytest.mark.parametrize("tag", ["</p>", "<script>"])
-def test_html_has_a_maximum_number_of_tags(tag: str) -> None:
-    assert texts_of("a.html", (tag * 100_000).encode()) == []
-    with pytest.raises(DocumentError, match="tags; 100,000 are allowed"):
-        read("a.html", (tag * 100_001).encode())
-
-
-@pytest.mark.parametrize("tag", ["{}", "<"])
-def test_subtitles_have_a_maximum_number_of_tags(tag: str) -> None:
-    assert texts_of("a.srt", f"{TIMES}um{tag * 50_000}".encode())[0].startswith("um")
-    with pytest.raises(DocumentError, match="tags; 50,000 are allowed"):
-        read("a.srt", f"{TIMES}um{tag * 50_001}".encode())
 
 
 @pytest.mark.parametrize(
