@@ -105,6 +105,12 @@ def test_of_markdown_only_prose_is_translated(ends: str) -> None:
     expected = expected.replace("[REF], [O OUTRO][REF] E [REF][]", "[REF][ref], [O OUTRO][ref] E [REF][ref]")
     source = (KEPT_IN_MARKDOWN + MARKDOWN).replace("\n", ends)
     assert upper_case("a.md", source) == (KEPT_IN_MARKDOWN + expected).replace("\n", ends)
+    assert texts_of("a.md", source)[:4] == [
+        "o gato preto",
+        "veja o teste do nosso sítio com {0} e aqui e maisisto ou {1}. três* x",
+        "uma citação\nde duas linhas.",
+        "comprar muito leite hoje",
+    ]
 
 
 def test_markdown_of_one_line_a_paragraph_stays_byte_for_byte_if_its_texts_do() -> None:
@@ -129,22 +135,22 @@ def test_elements_that_make_up_a_text_are_texts_of_their_own() -> None:
     assert texts_of("a.md", "**[um](/a)  \n[dois](/b) [três](/c)**") == ["um\ndois\ntrês"]
     assert texts_of("a.md", "**O gato** *bebe leite*") == ["O gato bebe leite"]
     assert texts_of("a.md", "Veja [um](/a) [dois](/b)") == ["Veja um dois"]
-    json_source = '["<a>Um</a> <a>dois</a>", "<b>O</b> <i>gato</i>"]'
-    assert texts_of("a.json", json_source) == ["Um\ndois", "O gato"]
-    assert upper_case("a.json", json_source) == '["<a>UM</a> <a>DOIS</a>", "<b>O</b> <i>GATO</i>"]'
 
 
-def test_of_strings_line_ends_stay_and_none_is_added_between_elements() -> None:
-    source = r'["<b>um</b>\n<i>dois</i><u>três</u>\nH<sub>2</sub><i>O</i>"]'
-    assert texts_of("a.json", source) == ["um\ndois\ntrês\nH2O"]
-    assert upper_case("a.json", source) == r'["<b>UM</b>\n<i>DOIS</i><u>TRÊS</u>\nH<sub>2</sub><i>O</i>"]'
-
-
-def test_names_of_tags_in_strings_may_be_numbers() -> None:
-    source = '["<0>os termos</0> e <1><0>a lei</0></1> <2/>"]'
-    assert texts_of("a.json", source) == ["os termos e a lei "]
-    assert upper_case("a.json", source) == '["<0>OS TERMOS</0> E <1><0>A LEI</0></1> <2/>"]'
-    assert texts_of("a.json", '["se a<5 e b>3"]') == ["se a<5 e b>3"]
+@pytest.mark.parametrize(
+    ("string", "text", "written"),
+    [
+        ("<a>Um</a> <a>dois</a>", "Um\ndois", "<a>UM</a> <a>DOIS</a>"),
+        ("<b>O</b> <i>gato</i>", "O gato", "<b>O</b> <i>GATO</i>"),
+        (r"<b>um</b>\n<i>dois</i><u>três</u>", "um\ndois\ntrês", r"<b>UM</b>\n<i>DOIS</i><u>TRÊS</u>"),
+        ("H<sub>2</sub><i>O</i>", "H2O", "H<sub>2</sub><i>O</i>"),
+        ("<0>os</0> e <1><0>a lei</0></1> <2/>", "os e a lei ", "<0>OS</0> E <1><0>A LEI</0></1> <2/>"),
+        ("se a<5 e b>3", "se a<5 e b>3", "SE A<5 E B>3"),
+    ],
+)
+def test_tags_in_strings_stay(string: str, text: str, written: str) -> None:
+    assert texts_of("a.json", f'["{string}"]') == [text]
+    assert upper_case("a.json", f'["{string}"]') == f'["{written}"]'
 
 
 def test_blocks_of_other_dialects_of_markdown_stay() -> None:
@@ -212,15 +218,6 @@ def test_front_matter_definitions_html_and_short_names_of_markdown(ends: str) ->
 def test_what_may_be_code_in_markdown_stays() -> None:
     source = "---\na: [\n---\n\n<div><code>olá</code> um</div>\n\n<p translate=no>um</p>\n\n> <p>um\n> </p>\n"
     assert upper_case("a.md", source) == source
-
-
-def test_a_paragraph_of_markdown_is_translated_as_a_whole() -> None:
-    assert texts_of("a.md", MARKDOWN)[:4] == [
-        "o gato preto",
-        "veja o teste do nosso sítio com {0} e aqui e maisisto ou {1}. três* x",
-        "uma citação\nde duas linhas.",
-        "comprar muito leite hoje",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -322,6 +319,10 @@ msgstr ""
 msgid "guardar tudo"
 msgstr "save"
 
+#, c-format, fuzzy
+msgid "vazio"
+msgstr ""
+
 msgctxt "menu"
 msgid "um gato"
 msgid_plural "%d gatos"
@@ -362,11 +363,6 @@ def test_a_template_of_gettext_gets_a_character_set_and_a_rule_for_plurals() -> 
         r'"Plural-Forms: nplurals=2; plural=(n != 1);\n"',
     ]
     assert 'msgstr "UM GATO"' in written
-
-
-def test_an_empty_entry_of_gettext_that_is_fuzzy_stays() -> None:
-    source = '#, c-format, fuzzy\nmsgid "um"\nmsgstr ""\n\n#, c-format\nmsgid "dois"\nmsgstr ""\n'
-    assert texts_of("a.po", source) == ["dois"]
 
 
 @pytest.mark.parametrize(

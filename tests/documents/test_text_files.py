@@ -39,6 +39,7 @@ SRT_IN_CAPITALS = SRT_IN_CAPITALS.replace("BEBE\nLEITE", "\nBEBE LEITE").replace
 def test_subtitles_keep_times_tags_and_number_of_lines(ends: str, encoding: str) -> None:
     content = SRT.replace("\n", ends).encode(encoding)
     assert upper_case("a.srt", content) == SRT_IN_CAPITALS.replace("\n", ends).encode(encoding)
+    assert texts_of("a.srt", content) == ["o gato bebe leite", "a mãe não tem tempo nenhum", "olá !"]
 
 
 def test_subtitles_may_be_in_windows_1252() -> None:
@@ -49,10 +50,6 @@ def test_subtitles_may_be_in_windows_1252() -> None:
     assert translated.decode("cp1252").rstrip() == f"1\n{TIMES}\u2013 cão \u20ac"
     translated = read("a.srt", content).with_texts([[("\u266a", ())]])
     assert translated.decode("utf-8-sig").rstrip().endswith("\u2013 \u266a"), "the encoding lacks it"
-
-
-def test_a_subtitle_is_translated_as_a_whole() -> None:
-    assert texts_of("a.srt", SRT.encode()) == [*("o gato bebe leite", "a mãe não tem tempo nenhum", "olá !")]
 
 
 @pytest.mark.parametrize(
