@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,6 @@ from ptenmt.errors import ConfigError
 from ptenmt.inspection.alignment import (
     AttentionWeights,
     Block,
-    Head,
     attention_panels,
     attention_weights,
 )
@@ -26,21 +26,16 @@ def found(inspector: Inspector) -> AttentionWeights:
     return attention_weights(inspector, TEXT)
 
 
-def made_up(
-    source: list[str], target: list[str], layers: int = 2, heads: int = 3, encoder_layers: int = 0
-) -> AttentionWeights:
-    """Random weights, rows of which sum to 1, of as many encoder as decoder ``layers`` unless given."""
+def made_up(source: list[str], target: list[str], layers: int = 2) -> AttentionWeights:
+    """Random weights of three heads, rows of which sum to 1."""
     chance, weights = np.random.default_rng(1), {}
-    for layer in range(1, max(layers, encoder_layers) + 1):
-        for name, rows, columns in (
-            (f"encoder_layer{layer}", source, source),
-            (f"decoder_layer{layer}_block1", target, target),
-            (f"decoder_layer{layer}_block2", target, source),
-        ):
-            if layer > (encoder_layers or layers if name.startswith("encoder") else layers):
-                continue
-            values = chance.random((heads, len(rows), len(columns)))
-            weights[name] = values / values.sum(axis=-1, keepdims=True)
+    for name, rows, columns in (
+        ("encoder_layer{}", source, source),
+        ("decoder_layer{}_block1", target, target),
+        ("decoder_layer{}_block2", target, source),
+    ):
+        for layer in range(1, layers + 1):
+            weights[name.format(layer)] = chance.dirichlet(np.ones(len(columns)), (3, len(rows)))
     return AttentionWeights(
         source_pieces=source, target_pieces=target, written_pieces=[*target[1:], "[END]"], weights=weights
     )
@@ -98,19 +93,17 @@ def test_the_layer_that_aligns_best_is_the_default_of_cross_attention_alone():
     assert [re.findall(r"layer (\d)", title) for title in titles] == [["2"], ["3"], ["3"]]
 
 
-@pytest.mark.parametrize(
-    ("layer", "head", "message"),
-    [
-        (3, "all", "no layer 3: the decoder has layers 1 to 2"),
-        (0, "all", "no layer 0: the decoder has layers 1 to 2"),
-        (None, 4, "no head 4: the model has heads 1 to 3"),
-        (None, -1, "no head -1"),
-    ],
-)
-def test_an_error_of_layer_or_head_has_the_range(layer: int | None, head: Head, message: str):
-    with pytest.raises(ConfigError, match=message):
-        attention_panels(made_up(["a"], ["x"]), layer=layer, head=head)
-    with pytest.raises(ConfigError, match="no layer 2: the decoder has one layer, which is 1"):
-        attention_panels(made_up(["a"], ["x"], layers=1), layer=2)
-    with pytest.raises(ConfigError, match="no layer 3: the encoder has layers 1 to 2"):
-        attention_panels(made_up(["a"], ["x"], layers=3, encoder_layers=2), block="encoder", layer=3)
+def test_an_error_of_layer_or_head_has_the_range():
+    one, deep = made_up(["a"], ["x"], layers=1), made_up(["a"], ["x"], layers=3)
+    del deep.weights["encoder_layer3"]
+
+    def refused(message: str, found: AttentionWeights = deep, **options: Any) -> None:
+        with pytest.raises(ConfigError, match=message):
+            attention_panels(found, **options)
+
+    refused("no layer 4: the decoder has layers 1 to 3", layer=4)
+    refused("no layer 0: the decoder has layers 1 to 3", layer=0)
+    refused("no layer 3: the encoder has layers 1 to 2", layer=3, block="encoder")
+    refused("no layer 2: the decoder has one layer, which is 1", one, layer=2)
+    refused("no head 4: the model has heads 1 to 3", head=4)
+    refused("no head -1", head=-1)

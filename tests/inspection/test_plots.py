@@ -35,9 +35,9 @@ def validation(step: int, epoch: int, bleu: float | None, seconds: float) -> dic
 LINES = [point(10, 4.0, 60), point(20, 3.0, 180), validation(20, 1, 5.0, 180), point(30, 2.0, 300)]
 
 
-def make_run(folder: Path, lines: list[dict[str, Any]], facts: dict[str, Any] | None = None) -> Run:
+def make_run(folder: Path, lines: list[dict[str, Any]]) -> Run:
     run = Run(folder)
-    run.write(Config(), {"steps_per_epoch": 20} | (facts or {}))
+    run.write(Config(), {"steps_per_epoch": 20})
     for line in lines:
         History(folder).add(line)
     return run
@@ -45,7 +45,7 @@ def make_run(folder: Path, lines: list[dict[str, Any]], facts: dict[str, Any] | 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    return make_run(tmp_path / "first", LINES, {"steps_per_epoch": 20})
+    return make_run(tmp_path / "first", LINES)
 
 
 def drawn(*runs: Run, axis: str = "steps") -> dict[str, dict[str, Line]]:
@@ -141,8 +141,5 @@ def test_the_encoding_of_the_model_is_drawn() -> None:
     np.testing.assert_array_equal(drawn.values, positional_encoding(4, 8))
     assert (drawn.low, drawn.high, drawn.palette) == (-1.0, 1.0, "diverging")
     assert positions_map().values.shape == (50, 128)
-
-
-def test_what_cannot_be_drawn_is_refused() -> None:
     with pytest.raises(PtenmtError, match="cannot draw"):
         positions_map(8, 7)
