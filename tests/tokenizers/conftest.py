@@ -67,7 +67,7 @@ def wordpiece(pairs: list[tuple[str, str]]) -> TokenizerPair:
 
 
 @pytest.fixture(scope="session")
-def separate(pairs: list[tuple[str, str]]) -> TokenizerPair:
+def sentencepiece(pairs: list[tuple[str, str]]) -> TokenizerPair:
     config = TokenizerConfig(kind="sentencepiece", vocabulary_size=120)
     return build_tokenizers(config, pairs, ("pt", "en"))
 
@@ -80,6 +80,5 @@ def words(pairs: list[tuple[str, str]]) -> TokenizerPair:
 @pytest.fixture(params=["wordpiece", "sentencepiece", "words"])
 def any_pair(request: pytest.FixtureRequest) -> TokenizerPair:
     """A pair of each kind in turn."""
-    fixture = {"sentencepiece": "separate"}.get(request.param, request.param)
-    pair: TokenizerPair = request.getfixturevalue(fixture)
+    pair: TokenizerPair = request.getfixturevalue(request.param)
     return pair

@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from ptenmt.tokenizers import END, PAD, START, UNK, TokenizerPair, encode_framed, frame
+from ptenmt.tokenizers import END, PAD, START, UNK, TokenizerPair, encode_framed
 
 SENTENCE = "A menina viu o pão."
 HOSTILE = [
@@ -26,14 +26,10 @@ HOSTILE = [
 ]
 
 
-def test_special_ids_and_pieces(any_pair: TokenizerPair) -> None:
-    for tokenizer in (any_pair.source, any_pair.target):
-        assert tokenizer.pieces([PAD, UNK, START, END]) == ["[PAD]", "[UNK]", "[START]", "[END]"]
-
-
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text[:12]))
 def test_no_text_encodes_to_special_ids_or_beyond_the_vocabulary(any_pair: TokenizerPair, text: str) -> None:
     tokenizer = any_pair.source
+    assert tokenizer.pieces([PAD, UNK, START, END]) == ["[PAD]", "[UNK]", "[START]", "[END]"]
     (ids,) = tokenizer.encode([text])
     assert not {PAD, START, END} & set(ids)
     assert all(0 <= token < tokenizer.vocabulary_size for token in ids)
@@ -54,6 +50,7 @@ def test_decode_ignores_framing_and_padding_but_shows_unknown(any_pair: Tokenize
     assert tokenizer.decode([padded]) == tokenizer.decode([ids])
     assert "[UNK]" in tokenizer.decode([[*ids, UNK]])[0]
     assert "[UNK]" not in tokenizer.decode([ids])[0]
+    assert tokenizer.decode([ids])[0].endswith(" .") == tokenizer.splits_punctuation
 
 
 def test_long_text_loses_nothing(any_pair: TokenizerPair) -> None:
@@ -69,19 +66,6 @@ def test_decomposed_accents_encode_like_composed(any_pair: TokenizerPair) -> Non
     (ids,) = any_pair.source.encode([composed])
     assert any_pair.source.encode([decomposed]) == [ids]
     assert UNK not in ids
-
-
-def test_splits_punctuation_agrees_with_decode(any_pair: TokenizerPair) -> None:
-    tokenizer = any_pair.source
-    (text,) = tokenizer.decode(tokenizer.encode([SENTENCE]))
-    assert text.endswith(" .") == tokenizer.splits_punctuation
-
-
-def test_frame_cuts_before_it_adds_start_and_end() -> None:
-    assert frame([5, 6, 7], 5) == [START, 5, 6, 7, END]
-    assert frame([5, 6, 7], 4) == [START, 5, 6, END]
-    assert frame([5, 6, 7], 3) == [START, 5, END]
-    assert frame([], 3) == [START, END]
 
 
 def test_encode_framed_counts_what_it_cuts(any_pair: TokenizerPair) -> None:

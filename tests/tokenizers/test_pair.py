@@ -51,10 +51,9 @@ def test_a_shared_vocabulary_is_one_object_and_stays_one(kind: str, pairs: Pairs
 
 @pytest.mark.parametrize("kind", ["sentencepiece", "words"])
 def test_separate_vocabularies_learn_from_their_own_side(kind: str, pairs: Pairs) -> None:
-    pair = build_tokenizers(TokenizerConfig(kind=kind, vocabulary_size=150), pairs, LANGUAGES)
-    swapped = build_tokenizers(
-        TokenizerConfig(kind=kind, vocabulary_size=150), [(b, a) for a, b in pairs], ("en", "pt")
-    )
+    config = TokenizerConfig(kind=kind, vocabulary_size=150)
+    pair = build_tokenizers(config, pairs, LANGUAGES)
+    swapped = build_tokenizers(config, [(b, a) for a, b in pairs], ("en", "pt"))
     assert not pair.shared
     assert encodings(swapped) == encodings(pair)[::-1]
     assert encodings(pair)[0] != encodings(pair)[1]
@@ -67,13 +66,13 @@ def test_wordpiece_comes_from_the_config_path(published_folder: Path, published:
 
 
 def test_saving_twice_gives_the_same_files_and_leaves_nothing_else(
-    words: TokenizerPair, separate: TokenizerPair, tmp_path: Path
+    words: TokenizerPair, sentencepiece: TokenizerPair, tmp_path: Path
 ) -> None:
     folder = tmp_path / "tokenizer"
     words.save(folder)
-    separate.save(folder)
+    sentencepiece.save(folder)
     first = files(folder)
-    separate.save(folder)
+    sentencepiece.save(folder)
     assert files(folder) == first
     assert set(first) == {"source.model", "target.model", "tokenizer.json"}
     assert [path.name for path in tmp_path.iterdir()] == ["tokenizer"]
@@ -85,15 +84,11 @@ def test_every_file_is_missed_when_it_is_gone_or_changed(any_pair: TokenizerPair
         broken = tmp_path / "broken"
         shutil.copytree(tmp_path / "whole", broken)
         (broken / name).write_bytes(content[: len(content) // 2])
-        with pytest.raises(TokenizerError, match="damaged") as error:
-            load_tokenizers(broken)
-        assert Path(name).name in error.value.message
-        assert error.value.hint
-        (broken / name).unlink()
-        with pytest.raises(TokenizerError) as error:
-            load_tokenizers(broken)
-        assert Path(name).name in error.value.message
-        assert error.value.hint
+        for message in (rf"{Path(name).name}.* is damaged", Path(name).name):
+            with pytest.raises(TokenizerError, match=message) as error:
+                load_tokenizers(broken)
+            assert error.value.hint
+            (broken / name).unlink(missing_ok=True)
         shutil.rmtree(broken)
 
 

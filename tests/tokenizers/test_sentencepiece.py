@@ -9,12 +9,7 @@ import pytest
 
 from ptenmt.config import TokenizerConfig
 from ptenmt.errors import TokenizerError
-from ptenmt.tokenizers import (
-    UNK,
-    TokenizerPair,
-    build_tokenizers,
-    require_symbols,
-)
+from ptenmt.tokenizers import UNK, build_tokenizers
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 
 Pairs = list[tuple[str, str]]
@@ -98,10 +93,6 @@ def test_symbols_are_a_token_each(pairs: Pairs) -> None:
     (ids,) = learnt.encode([text])
     assert [piece for piece in learnt.pieces(ids) if piece in learnt.symbols] == learnt.symbols
     assert learnt.decode([ids]) == [text]
-    pair = TokenizerPair(learnt, learnt)
-    require_symbols(pair, ["<bt>"], Path("tokenizer"))
-    with pytest.raises(TokenizerError, match="the vocabulary in tokenizer has no token <x>"):
-        require_symbols(pair, ["<bt>", "<x>"], Path("tokenizer"))
 
 
 def test_digits_and_named_characters_are_tokens_of_their_own() -> None:

@@ -3,22 +3,24 @@ from pathlib import Path
 
 import pytest
 
-from ptenmt.config.schema import Punctuation
+from ptenmt.config.schema import Punctuation, WordOrder
 from ptenmt.errors import TokenizerError
-from ptenmt.tokenizers import UNK
 from ptenmt.tokenizers.words import WordTokenizer, word_pattern
 
 
-def test_words_by_falling_frequency_then_first_appearance() -> None:
-    tokenizer = WordTokenizer.train(["b a", "c a d", "d !"], vocabulary_size=100)
-    assert tokenizer.pieces(range(4, tokenizer.vocabulary_size)) == ["a", "d", "b", "c", "!"]
-
-
-def test_vocabulary_size_counts_the_special_tokens() -> None:
-    tokenizer = WordTokenizer.train(["b a", "c a d", "d !"], vocabulary_size=6)
-    assert tokenizer.vocabulary_size == 6
-    assert tokenizer.encode(["d a b"]) == [[5, 4, UNK]]
-    assert tokenizer.decode([[5, 4, UNK]]) == ["d a [UNK]"]
+@pytest.mark.parametrize(
+    ("size", "order", "words"),
+    [
+        (100, "frequency", ["a", "d", "b", "c", "!"]),
+        (6, "frequency", ["a", "d"]),
+        (7, "appearance", ["b", "a", "d"]),
+    ],
+)
+def test_the_most_frequent_words_in_order(size: int, order: WordOrder, words: list[str]) -> None:
+    """Of words that occur equally often the first; the size counts the special tokens."""
+    tokenizer = WordTokenizer.train(["b a", "c a d", "d !"], vocabulary_size=size, order=order)
+    assert tokenizer.vocabulary[4:] == words
+    assert tokenizer.decode(tokenizer.encode(["d a x"])) == ["d a [UNK]"]
 
 
 @pytest.mark.parametrize(
@@ -59,14 +61,9 @@ QUOTED = "I'm “here”, you know: rock-'n'-roll costs $5 — don’t…"
 )
 def test_what_becomes_of_punctuation(punctuation: Punctuation, words: list[str]) -> None:
     tokenizer = WordTokenizer.train([QUOTED], vocabulary_size=100, punctuation=punctuation)
-    assert tokenizer.pieces(range(4, tokenizer.vocabulary_size)) == words
+    assert tokenizer.vocabulary[4:] == words
     assert tokenizer.split(QUOTED) == words
     assert tokenizer.decode(tokenizer.encode(["you, know!"])) == ["you know"]
-
-
-def test_words_in_the_order_of_their_appearance() -> None:
-    tokenizer = WordTokenizer.train(["b a", "c a d", "d !"], vocabulary_size=7, order="appearance")
-    assert tokenizer.pieces(range(4, 7)) == ["b", "a", "d"], "the most frequent, as they appear"
 
 
 @pytest.mark.parametrize("punctuation", ["kept", "deleted", "space"])
