@@ -1,6 +1,7 @@
 """What every export carries, a model card and checksums; and the weights for other frameworks."""
 
 import re
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +9,6 @@ from pathlib import Path
 import keras
 import numpy as np
 import pytest
-from card_and_checksums import check_card_and_checksums
 from random_models import random_sources
 
 from ptenmt.config import CorpusFile, DataConfig, TokenizerConfig
@@ -32,7 +32,26 @@ def weights_folder(exported: Exported) -> Path:
 
 @pytest.mark.parametrize("form", ["ctranslate2", "weights", "argos"])
 def test_every_export_has_checksums_and_a_card(exported: Exported, form: Format):
-    card = check_card_and_checksums(exported(form))
+    folder = exported(form)
+    checked = subprocess.run(
+        ["sha256sum", "--check", "--strict", "SHA256SUMS"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    names = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
+    assert {line.removesuffix(": OK") for line in checked.stdout.splitlines()} == names - {"SHA256SUMS"}
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert card.startswith("# sentencepiece: Portuguese to English\n\nA Transformer that translates")
+    assert "weights best (step 7), checksum `" in card
+    assert "| train | 5 | `0123456789abcdef` |" in card
+    assert "Sentence pairs from `pairs.tsv`. ptenmt does not know the licence" in card
+    assert "jdoe" not in card
+    assert "| BLEU | 12.3 | sacreBLEU, `nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:" in card
+    assert "The longest sentence has 40 tokens" in card
+    assert "max_positions: 40" in card
+    assert re.search(r"^\| tensorflow \| (\d+\.\d+\.\d+) \| \1 \|$", card, re.MULTILINE)
     assert ("## Names" in card) == (form == "weights")
 
 
