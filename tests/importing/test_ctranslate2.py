@@ -4,7 +4,6 @@ import json
 import shutil
 import struct
 import zipfile
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,18 +43,11 @@ def translations(run: Path | Run) -> list[str]:
     return [each.raw for each in translator.translate(TEXTS, decoding)]
 
 
-def own_run(
-    folder: Path,
-    *,
-    shared: bool = True,
-    data: DataConfig = LOWER_CASE,
-    **model: Any,
-) -> Run:
+def own_run(folder: Path, *, shared: bool = True, data: DataConfig = LOWER_CASE, **model: Any) -> Run:
     tokenizer = TokenizerConfig(kind="sentencepiece", vocabulary_size=60, shared=shared)
     config = Config(data=data, tokenizer=tokenizer, model=ModelConfig(num_layers=2, **SIZES | model))
-    return write_run(
-        folder, config, build_tokenizers(tokenizer, PAIRS, ("pt", "en"), tokenizer_symbols(data))
-    )
+    pair = build_tokenizers(tokenizer, PAIRS, ("pt", "en"), tokenizer_symbols(data))
+    return write_run(folder, config, pair)
 
 
 def imported_run(folder: Path, **model: Any) -> Run:
@@ -114,11 +106,6 @@ def test_a_run_of_our_own_translates_as_before_with_safeguards(form: Any, tmp_pa
     assert again.config().data.augment.placeholders > 0
 
 
-def change_lines(folder: Path, change: Callable[[list[str]], list[str]]) -> None:
-    file = folder / "shared_vocabulary.json"
-    file.write_text(json.dumps(change(json.loads(file.read_text()))))
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -129,7 +116,8 @@ def change_lines(folder: Path, change: Callable[[list[str]], list[str]]) -> None
 )
 def test_a_vocabulary_that_does_not_fit_is_refused(change: Any, message: str, tmp_path: Path):
     exported = export_model(own_run(tmp_path / "run"), output=tmp_path / "export").path
-    change_lines(exported, change)
+    file = exported / "shared_vocabulary.json"
+    file.write_text(json.dumps(change(json.loads(file.read_text()))))
     with pytest.raises(ModelImportError, match=r"shared_vocabulary\.json is not the file that SHA256SUMS"):
         import_model(exported, tmp_path / "again")
     (exported / "SHA256SUMS").unlink()
@@ -218,50 +206,34 @@ def test_a_file_of_an_older_revision(tmp_path: Path):
     assert translations(run) == expected
 
 
-def with_changed_variable(file: Path, name: str, value: int) -> None:
-    """Change a variable of one byte of a ``model.bin``."""
-    content = file.read_bytes()
-    place = content.index(name.encode() + b"\0") + len(name) + 1 + 1 + 1 + 4
-    file.write_bytes(content[:place] + struct.pack("b", value) + content[place + 1 :])
-
-
-def broken(name: str, content: str | bytes | None) -> Callable[[Path], object]:
-    """Replaces a file of a package, or removes it."""
-
-    def change(folder: Path) -> None:
-        if content is None:
-            (folder / name).unlink()
-        else:
-            (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
-
-    return change
-
-
-def changed(variable: str, value: int) -> Callable[[Path], object]:
-    return lambda folder: with_changed_variable(folder / BINARY, variable, value)
+def with_softplus(content: bytes) -> bytes:
+    """A ``model.bin`` of another activation: a variable of one byte."""
+    name = b"encoder/activation\0"
+    place = content.index(name) + len(name) + 1 + 1 + 4
+    return content[:place] + b"\1" + content[place + 1 :]
 
 
 WHISPER = struct.pack("<IH", 6, 12) + b"WhisperSpec\0" + struct.pack("<II", 3, 0)
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("name", "change", "message"),
     [
-        (changed("encoder/activation", 1), "express activation"),
-        (broken("sentencepiece.model", None), "has no SentencePiece model"),
-        (broken("metadata.json", '{"target_prefix": "en"}'), "express target_prefix='en'"),
-        (broken("model/config.json", '{"unk_token": "?"}'), r"the vocabulary has no token \?"),
-        (broken(VOCABULARY, '["<unk>", "<s>", "</s>"]'), "has the shape"),
-        (broken(BINARY, WHISPER), "express WhisperSpec"),
-        (
-            lambda folder: (folder / BINARY).write_bytes((folder / BINARY).read_bytes()[:9000]),
-            r"model\.bin cannot be read",
-        ),
+        (BINARY, with_softplus, "express activation"),
+        (BINARY, lambda _: WHISPER, "express WhisperSpec"),
+        (BINARY, lambda content: content[:9000], r"model\.bin cannot be read"),
+        (VOCABULARY, lambda _: b'["<unk>", "<s>", "</s>"]', "has the shape"),
+        ("model/config.json", lambda _: b'{"unk_token": "?"}', r"the vocabulary has no token \?"),
+        ("metadata.json", lambda _: b'{"target_prefix": "en"}', "express target_prefix='en'"),
+        ("sentencepiece.model", None, "has no SentencePiece model"),
     ],
 )
-def test_what_cannot_be_imported_is_one_clear_error(change: Any, message: str, tmp_path: Path):
-    folder = opennmt(tmp_path)
-    change(folder)
+def test_what_cannot_be_imported_is_one_clear_error(name: str, change: Any, message: str, tmp_path: Path):
+    file = opennmt(tmp_path) / name
+    content = file.read_bytes()
+    file.unlink()
+    if change is not None:
+        file.write_bytes(change(content))
     with pytest.raises(ModelImportError, match=message):
-        import_model(folder, tmp_path / "imported")
+        import_model(tmp_path / "translate-pt_en-1_0", tmp_path / "imported")
     assert not (tmp_path / "imported").exists()
