@@ -5,6 +5,7 @@ import shutil
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -49,13 +50,13 @@ class Comparison:
     """By number of beams."""
 
     @classmethod
-    def of(cls, run: Run, made: Path = MADE) -> "Comparison":
+    def of(cls, run: Run) -> "Comparison":
         trained = TrainedModel.load(run)
-        ids = json.loads((made / "huggingface" / "vocab.json").read_text(encoding="utf-8"))
+        ids = json.loads((MODEL / "vocab.json").read_text(encoding="utf-8"))
         own = {piece: token for token, piece in enumerate(trained.tokenizers.target.vocabulary)}
         special = {"</s>": END, "<unk>": UNK, "<pad>": START}
         columns = np.array([special.get(piece, own.get(piece)) for piece in sorted(ids, key=ids.get)])
-        with np.load(made / "expected.npz") as arrays:
+        with np.load(MADE / "expected.npz") as arrays:
             theirs, pad = dict(arrays), len(columns) - 1
 
         def translated(row: np.ndarray) -> list[int]:
@@ -82,34 +83,24 @@ class Comparison:
         found = np.asarray(logits)[:, :, self.columns]
         np.testing.assert_allclose(found[..., columns], self.logits[..., columns], atol=1e-4)
 
-    def check_searches(self, search: Callable[[list[int], DecodingConfig], list[int]]) -> None:
-        for beams, expected in self.found.items():
-            options = DecodingConfig(beam_size=beams)
-            assert [search(ids, options) for ids in self.sources] == expected
-
-    def check_everything(self) -> None:
-        """The same logits by NumPy and Keras, and translations by Keras and CTranslate2."""
-        trained = self.trained
-        assert trained.tokenizers.source.encode(self.texts) == [ids[1:-1] for ids in self.sources]
-        self.check_logits(trained.numpy_model.logits(self.padded, self.fed))
-        self.check_logits(trained.keras_model((self.padded, self.fed)))
-        suppressed = suppressed_ids(trained.config.tokenizer)
-        exported = convert(trained.config.model, trained.weights, trained.tokenizers, "", "float32")
-        for engine in (
-            KerasEngine(trained.keras_model, suppressed),
-            CTranslate2Engine(exported, trained.tokenizers, with_unknown=False, threads=1),
-        ):
-            self.check_searches(
-                lambda ids, options, engine=engine: (
-                    engine.submit(SearchRequest([ids], 20, options))()[0][0].ids
-                )
-            )
-
 
 def test_a_model_of_hugging_faces_gives_the_same_logits_and_translations(tmp_path: Path):
+    """The same logits by NumPy and Keras, and translations by Keras and CTranslate2."""
     run = import_model(MODEL, tmp_path / "run")
     comparison = Comparison.of(run)
-    comparison.check_everything()
+    trained, sources = comparison.trained, comparison.sources
+    assert trained.tokenizers.source.encode(comparison.texts) == [ids[1:-1] for ids in sources]
+    comparison.check_logits(trained.numpy_model.logits(comparison.padded, comparison.fed))
+    comparison.check_logits(trained.keras_model((comparison.padded, comparison.fed)))
+    exported = convert(trained.config.model, trained.weights, trained.tokenizers, "", "float32")
+    engines = (
+        KerasEngine(trained.keras_model, suppressed_ids(trained.config.tokenizer)),
+        CTranslate2Engine(exported, trained.tokenizers, with_unknown=False, threads=1),
+    )
+    for engine, (beams, expected) in product(engines, comparison.found.items()):
+        options = DecodingConfig(beam_size=beams)
+        found = [engine.submit(SearchRequest([ids], 20, options))()[0][0].ids for ids in sources]
+        assert found == expected
     assert len({tuple(ids) for ids in comparison.found[4]}) > 2
     whole = replace(run.config().decoding, split_sentences=False)
     translations = Translator.load(run).translate(comparison.texts, whole)
@@ -213,15 +204,6 @@ def test_a_tag_stands_before_every_source(tmp_path: Path):
         import_model(folder, tmp_path / "other", tag=">>deu<<")
 
 
-def broken(folder: Path, name: str, change: Callable[[Any], Any]) -> None:
-    """Change a JSON file, or the weights, of a model."""
-    file = folder / name
-    if name.endswith(".json"):
-        file.write_text(json.dumps(change(json.loads(file.read_text(encoding="utf-8")))))
-    else:
-        safetensors.numpy.save_file(change(safetensors.numpy.load_file(file)), file)
-
-
 def without(*names: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
     return lambda found: {name: value for name, value in found.items() if name not in names}
 
@@ -260,7 +242,11 @@ PADS = ("pad_token_id", "decoder_start_token_id")
 )
 def test_what_does_not_fit_is_one_clear_error(tmp_path: Path, name: str, change: Any, message: str):
     folder = Path(shutil.copytree(MODEL, tmp_path / "model"))
-    broken(folder, name, change)
+    file = folder / name
+    if name.endswith(".json"):
+        file.write_text(json.dumps(change(json.loads(file.read_text(encoding="utf-8")))))
+    else:
+        safetensors.numpy.save_file(change(safetensors.numpy.load_file(file)), file)
     with pytest.raises(ModelImportError, match=message) as raised:
         import_model(folder, tmp_path / "run")
     assert str(folder) in raised.value.message
@@ -268,19 +254,19 @@ def test_what_does_not_fit_is_one_clear_error(tmp_path: Path, name: str, change:
 
 
 @pytest.mark.parametrize(
-    ("missing", "message"),
+    ("name", "message"),
     [
         ("config.json", "is no model"),
         ("vocab.json", "vocab.json"),
         ("model.safetensors", r"has no model\.safetensors"),
     ],
 )
-def test_a_missing_file_is_named(tmp_path: Path, missing: str, message: str):
+def test_a_missing_file_is_named(tmp_path: Path, name: str, message: str):
     folder = Path(shutil.copytree(MODEL, tmp_path / "model"))
-    (folder / missing).rename(folder / "pytorch_model.bin")
+    (folder / name).rename(folder / "pytorch_model.bin")
     with pytest.raises(ModelImportError, match=message) as raised:
         import_model(folder, tmp_path / "run")
-    assert ("save_pretrained" in raised.value.hint) == (missing == "model.safetensors")
+    assert ("save_pretrained" in raised.value.hint) == (name == "model.safetensors")
 
 
 def test_bfloat16_is_named(tmp_path: Path):
