@@ -3,9 +3,8 @@
 import gzip
 import io
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 from http_server import BODY, HALF, OTHER, Site, closed_port, names, serve, sha256
@@ -136,14 +135,19 @@ def test_a_folder_that_cannot_be_made_is_an_error(site: Site, tmp_path: Path) ->
         fetch(site.url("file.bin"), tmp_path / "file" / "below" / "file.bin", sha256=None)
 
 
-Archive = TypeVar("Archive", Path, io.BytesIO)
+def zipped(contents: dict[str, bytes]) -> bytes:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as files:
+        for name, content in contents.items():
+            files.writestr(name, content)
+    return archive.getvalue()
 
 
-def zipped(file: Archive, *entries: tuple[str, bytes]) -> Archive:
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in entries:
-            archive.writestr(name, content)
-    return file
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    """An archive of two files."""
+    (tmp_path / "a.zip").write_bytes(zipped({"x": bytes(1000), "y": bytes(range(250)) * 4}))
+    return tmp_path / "a.zip"
 
 
 def assert_nothing_but(archive: Path) -> None:
@@ -151,16 +155,15 @@ def assert_nothing_but(archive: Path) -> None:
 
 
 def test_unpacks_all(tmp_path: Path) -> None:
-    archive = zipped(tmp_path / "a.zip", ("x.txt", b"x"), ("deep/", b""), ("deep/er/y..txt", b"y"))
-    unpack_zip(archive, tmp_path / "new" / "a")
+    (tmp_path / "a.zip").write_bytes(zipped({"x.txt": b"x", "deep/": b"", "deep/er/y..txt": b"y"}))
+    unpack_zip(tmp_path / "a.zip", tmp_path / "new" / "a")
     files = {p.relative_to(tmp_path / "new").as_posix() for p in tmp_path.glob("new/**/*") if p.is_file()}
     assert files == {"a/x.txt", "a/deep/er/y..txt"}
     assert (tmp_path / "new/a/deep/er/y..txt").read_bytes() == b"y"
     assert [p.name for p in (tmp_path / "new").iterdir()] == ["a"]
 
 
-def test_refuses_bombs(tmp_path: Path) -> None:
-    archive = zipped(tmp_path / "a.zip", ("x", bytes(1000)), ("y", bytes(1000)))
+def test_refuses_bombs(archive: Path, tmp_path: Path) -> None:
     with pytest.raises(DownloadError, match="2,000 bytes unpacked, the limit is 1,999"):
         unpack_zip(archive, tmp_path / "a", limit=1999)
     assert_nothing_but(archive)
@@ -174,9 +177,9 @@ def flipped(content: bytes) -> bytes:
 @pytest.mark.parametrize(
     "damage", [lambda _: b"", lambda _: b"<html>Log in to the hotel</html>", lambda c: c[:-30], flipped]
 )
-def test_a_damaged_archive_is_an_error(tmp_path: Path, damage: object) -> None:
-    assert callable(damage)
-    archive = zipped(tmp_path / "a.zip", ("x", bytes(range(256)) * 40), ("y", b"y"))
+def test_a_damaged_archive_is_an_error(
+    archive: Path, tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
     archive.write_bytes(damage(archive.read_bytes()))
     with pytest.raises(DownloadError, match=r"a\.zip is no zip archive or is damaged"):
         unpack_zip(archive, tmp_path / "a")
@@ -189,10 +192,8 @@ FILES = ("assets/pt_vocab.txt", "assets/en_vocab.txt", "saved_model.pb")
 NAME = "ted_converter"
 
 
-def zip_bytes(*names: str) -> bytes:
-    content = io.BytesIO()
-    zipped(content, *((name, name.encode()) for name in names))
-    return content.getvalue()
+def zip_of(*names: str) -> bytes:
+    return zipped({name: name.encode() for name in names})
 
 
 @pytest.fixture
@@ -204,14 +205,14 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def host(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    with serve(Site(body=zip_bytes(*FILES))) as served:
+    with serve(Site(body=zip_of(*FILES))) as served:
         monkeypatch.setattr(download, "TOKENIZER_URL", served.url(f"{NAME}.zip"))
         yield served
 
 
 @pytest.mark.parametrize("prefix", ["", f"{NAME}/"])
 def test_fetches_and_unpacks_once(host: Site, cache: Path, prefix: str) -> None:
-    host.body = zip_bytes(*(prefix + name for name in FILES))
+    host.body = zip_of(*(prefix + name for name in FILES))
     events: list[DownloadProgress] = []
     folder = published_tokenizer(None, on_progress=events.append)
     assert folder == cache / NAME / prefix
@@ -227,32 +228,26 @@ def test_takes_an_archive_put_there_by_hand(host: Site, cache: Path) -> None:
     with pytest.raises(DownloadError) as caught:
         published_tokenizer(None)
     assert f"put the file at {cache / NAME}.zip by hand" in caught.value.hint
-    (cache / f"{NAME}.zip").write_bytes(zip_bytes(*FILES))
+    (cache / f"{NAME}.zip").write_bytes(zip_of(*FILES))
     assert published_tokenizer(None) == cache / NAME
 
 
-@pytest.mark.parametrize("body", [b"<html>Log in to the hotel</html>", zip_bytes("saved_model.pb")])
+@pytest.mark.parametrize("body", [b"<html>Log in to the hotel</html>", zip_of("saved_model.pb")])
 def test_a_wrong_archive_is_not_kept(host: Site, cache: Path, body: bytes) -> None:
     host.body = body
     with pytest.raises(DownloadError, match=NAME):
         published_tokenizer(None)
     assert list(cache.iterdir()) == []
-    host.body = zip_bytes(*FILES)
+    host.body = zip_of(*FILES)
     assert published_tokenizer(None) == cache / NAME
 
 
-@pytest.mark.parametrize("below", ["nested"])
-def test_takes_the_users_folder(host: Site, tmp_path: Path, below: str) -> None:
+def test_takes_the_users_folder_if_a_tokenizer_is_in_it(host: Site, tmp_path: Path) -> None:
+    with pytest.raises(TokenizerError, match=rf"{tmp_path}.*assets/pt_vocab\.txt is missing"):
+        published_tokenizer(str(tmp_path))
     for name in FILES:
-        file = tmp_path / "mine" / below / name
+        file = tmp_path / "mine" / "nested" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
-    assert published_tokenizer(str(tmp_path / "mine")) == tmp_path / "mine" / below
-    assert host.requests == []
-
-
-def test_a_users_folder_without_tokenizer_is_an_error(host: Site, tmp_path: Path) -> None:
-    with pytest.raises(TokenizerError, match=r"assets/pt_vocab\.txt is missing") as caught:
-        published_tokenizer(str(tmp_path))
-    assert str(tmp_path) in caught.value.message
+    assert published_tokenizer(str(tmp_path / "mine")) == tmp_path / "mine" / "nested"
     assert host.requests == []
