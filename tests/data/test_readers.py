@@ -13,11 +13,16 @@ from ptenmt.errors import DataError
 CONTENT = "\ufeffum\r\n\ndois\u2028três\rquatro\n" + "cinco\n" * 20_000 + "fim"
 
 
+def written(path: Path, content: str | bytes) -> CorpusFile:
+    data = content.encode() if isinstance(content, str) else content
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return CorpusFile(path=str(path))
+
+
 @pytest.mark.parametrize("name", ["text.txt", "text.txt.gz"])
 def test_a_line_ends_at_line_feeds_alone(tmp_path: Path, name: str) -> None:
-    file = tmp_path / name
-    file.write_bytes(gzip.compress(CONTENT.encode()) if name.endswith("gz") else CONTENT.encode())
-    lines = list(read_lines(file))
+    written(tmp_path / name, CONTENT)
+    lines = list(read_lines(tmp_path / name))
     assert lines[:3] == ["um", "", "dois\u2028três\rquatro"]
     assert lines[-1] == "fim"
     assert len(lines) == 20_004
@@ -25,10 +30,9 @@ def test_a_line_ends_at_line_feeds_alone(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["text.txt", "text.txt.gz"])
 def test_the_total_length_is_known_early(tmp_path: Path, name: str) -> None:
-    file = tmp_path / name
-    content = "".join(f"{number * 7919 % 10_007} palavras\n" for number in range(400_000)).encode()
-    file.write_bytes(gzip.compress(content) if name.endswith("gz") else content)
-    with opened_lines(file) as lines:
+    content = "".join(f"{number * 7919 % 10_007} palavras\n" for number in range(400_000))
+    written(tmp_path / name, content)
+    with opened_lines(tmp_path / name) as lines:
         assert lines.expected_bytes() is None
         for number, _ in enumerate(lines):
             if number == 300_000:  # Python 3.12 reads 128 KiB ahead
@@ -36,22 +40,12 @@ def test_the_total_length_is_known_early(tmp_path: Path, name: str) -> None:
         assert lines.num_bytes == lines.expected_bytes() == len(content)
 
 
-def test_lines_that_are_not_utf8_end_it(tmp_path: Path) -> None:
-    file = tmp_path / "text.txt"
-    file.write_bytes(b"um\nol\xe1\n\xff\ndois\n")
+def test_what_cannot_be_read_ends_it(tmp_path: Path) -> None:
+    written(tmp_path / "text.txt", b"um\nol\xe1\n\xff\ndois\n")
     with pytest.raises(DataError, match=r"text.txt, line 2: byte 3 is not valid UTF-8"):
-        list(read_lines(file))
-
-
-def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+        list(read_lines(tmp_path / "text.txt"))
     with pytest.raises(DataError, match="cannot read .*nowhere.txt: No such file or directory"):
         list(read_lines(tmp_path / "nowhere.txt"))
-
-
-def written(path: Path, content: str | bytes) -> CorpusFile:
-    data = content.encode() if isinstance(content, str) else content
-    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
-    return CorpusFile(path=str(path))
 
 
 def aligned(folder: Path, source: str, target: str, ending: str = "") -> CorpusFile:
