@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 from int8_weights import rounded
 from random_models import attention_of
-from untrained_runs import MODEL, PAIRS
+from untrained_runs import MODEL, PAIRS, tokenizers
 
-from ptenmt.config import DataConfig, DecodingConfig, ModelConfig, TokenizerConfig
+from ptenmt.config import DataConfig, DecodingConfig, ModelConfig
 from ptenmt.data.text import TextPreparation
 from ptenmt.export.web_page import joined, model_parts
 from ptenmt.runs import Run
 from ptenmt.runs.trained_model import TrainedModel, assign_weights
-from ptenmt.tokenizers import END, START, UNK, build_tokenizers, suppressed_ids
+from ptenmt.tokenizers import END, START, UNK, suppressed_ids
 from ptenmt.translation.engine import SearchRequest
 from ptenmt.translation.keras_engine import KerasEngine
 
@@ -104,12 +104,7 @@ def test_the_length_limit_and_the_tokens_of_the_run(make_run: Callable[..., Run]
 
 def test_its_tokens_are_sentencepieces(make_run: Callable[..., Run]):
     """Ties, unknown characters, white space of all kinds, invisible marks, and tokens that are symbols."""
-    pair = build_tokenizers(
-        TokenizerConfig(kind="sentencepiece", vocabulary_size=160, shared=True),
-        PAIRS,
-        ("pt", "en"),
-        ["❶", "❷", ">>pt<<", "gato vê"],
-    )
+    pair = tokenizers("sentencepiece", ["❶", "❷", ">>pt<<", "gato vê"], shared=True, vocabulary_size=160)
     lower = DataConfig(source="files", path="pairs.tsv", normalization="NFKC", lowercase=True)
     for given, data in ((pair, lower), (None, DataConfig(source="files", path="pairs.tsv"))):
         run = make_run("sentencepiece", shared=True, data=data, pair=given)
@@ -141,12 +136,7 @@ const last = (steps) => { let step; do step = steps.next(); while (!step.done); 
 @pytest.fixture(scope="module")
 def copying(make_run: Callable[..., Run]) -> tuple[dict[str, Any], bytes]:
     """The parts of a model that was trained to place signs."""
-    pair = build_tokenizers(
-        TokenizerConfig(kind="sentencepiece", vocabulary_size=160, shared=True),
-        PAIRS,
-        ("pt", "en"),
-        ["❶", "❷"],
-    )
+    pair = tokenizers("sentencepiece", ["❶", "❷"], shared=True, vocabulary_size=160)
     facts, content = model_parts(TrainedModel.load(make_run("sentencepiece", shared=True, pair=pair)))
     return facts | {"placeholders": True}, content
 

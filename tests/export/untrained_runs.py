@@ -1,5 +1,6 @@
 """Runs of untrained models, with any kind of tokenizer."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from random_models import write_run
@@ -20,10 +21,11 @@ DECODING = DecodingConfig(beam_size=3, max_length=12)
 MODEL = ModelConfig(encoder_layers=2, decoder_layers=1, d_model=16, num_heads=2, d_ff=24, max_positions=40)
 
 
-def tokenizers(kind: str, **options: object) -> TokenizerPair:
+def tokenizers(kind: str, symbols: Sequence[str] = (), **options: object) -> TokenizerPair:
     if kind != "wordpiece":
-        config = TokenizerConfig(kind=kind, vocabulary_size=130, **options)  # type: ignore[arg-type]
-        return build_tokenizers(config, PAIRS, ("pt", "en"))
+        options = {"vocabulary_size": 130} | options
+        config = TokenizerConfig(kind=kind, **options)  # type: ignore[arg-type]
+        return build_tokenizers(config, PAIRS, ("pt", "en"), symbols)
     letters = sorted(set("abcdefghijklmnopqrstuvwxyz0123456789.,;:!?()'\"-€"))
     words = ["the", "cat", "is", "n", "##ight", "it", "s", "t", "gato", "nao", "##ao", "and"]
     pieces = [*SPECIAL_PIECES, *dict.fromkeys([*letters, *(f"##{letter}" for letter in letters), *words])]
