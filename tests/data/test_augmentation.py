@@ -117,13 +117,16 @@ def test_noises_are_drawn_with_their_shares() -> None:
 def test_an_older_run_goes_on_with_the_noises_that_it_drew() -> None:
     shares = dict.fromkeys(CASES, 0.2)
     shares |= dict.fromkeys(("typos", "drop_end_punctuation", "symbols", "placeholders", "quantities"), 0.3)
-    drawn = [draw_noises(AugmentConfig(**shares), Random(seed)) for seed in range(4)]
-    assert drawn == [
+    drawn = [draw_noises(AugmentConfig(**shares), Random(seed)) for seed in range(50)]
+    assert drawn[:4] == [
         ["lower_case", "placeholders"],
         ["typos", "lower_case", "placeholders"],
         ["symbols", "placeholders"],
         ["quantities", "typos"],
     ]
+    fewer = AugmentConfig(**shares | {"quantities": 0.0})  # what is not used leaves the draws of others
+    for seed, names in enumerate(drawn):
+        assert draw_noises(fewer, Random(seed)) == [name for name in names if name != "quantities"]
 
 
 def test_tokenizers_are_trained_on_noisy_texts_that_keep_their_tags() -> None:

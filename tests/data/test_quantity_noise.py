@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from ptenmt.config import AugmentConfig, CorpusFile, DataConfig
-from ptenmt.data.augmentation import draw_noises, noisy_pair
+from ptenmt.data.augmentation import noisy_pair
 from ptenmt.data.quantities import name_groups, notation, redraw_quantities
 from ptenmt.errors import DataError
 
@@ -83,18 +83,6 @@ def test_names_of_one_group_replace_each_other(tmp_path: Path) -> None:
         ("A Rita vive em Braga.", "Rita lives in Braga."),
         ("A Ana vive em Faro.", "Ana lives in Faro."),
     }
-
-
-def test_a_noise_that_is_not_used_leaves_the_draws_of_others() -> None:
-    old = AugmentConfig(typos=0.5, symbols=0.5, upper_case=0.3)
-    new = AugmentConfig(typos=0.5, symbols=0.5, upper_case=0.3, quantities=0.5)
-    for seed in range(50):
-        with_new = [name for name in draw_noises(new, Random(seed)) if name != "quantities"]
-        assert draw_noises(old, Random(seed)) == with_new
-    unused, used = Random(1), Random(1)
-    draw_noises(old, unused)
-    draw_noises(new, used)
-    assert unused.random() != used.random()
 
 
 def test_a_missing_list_of_names_is_known_before_the_training(tmp_path: Path):
