@@ -8,17 +8,16 @@ from pathlib import Path
 import ctranslate2
 import pytest
 import sentencepiece
+from untrained_runs import float32_translator
 
-from ptenmt import Translator, export_model
+from ptenmt import export_model
 from ptenmt.config import DataConfig, DecodingConfig
 from ptenmt.data.text import TextPreparation
 from ptenmt.errors import ExportError
 from ptenmt.export.argos import package_files, with_preparation
-from ptenmt.model.ctranslate2_model import convert
 from ptenmt.runs import Run
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import load_tokenizers
-from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 
 TEXTS = ["O gato não vê o cão da vizinha.", "Quem e\u0301s\u00a0tu?", "A avó\u200b ouve  música à noite."]
 FOLDER = "translate-pt_en-1_0"
@@ -36,12 +35,8 @@ def as_argos_does(installed: Path, sentences: list[str], **options: object) -> l
 
 
 def test_argos_translates_as_ptenmt_does(plain_run: Run, installed: Path):
-    trained = TrainedModel.load(plain_run)
-    converted = convert(trained.config.model, trained.weights, trained.tokenizers, "", "float32")
-    engine = CTranslate2Engine(converted, trained.tokenizers, with_unknown=False)
-    translator = Translator(engine, trained.tokenizers, trained.config)
     same = DecodingConfig(beam_size=4, length_penalty=0.2, max_length=30, safeguards=False)
-    expected = [translation.text for translation in translator.translate(TEXTS, same)]
+    expected = [translation.text for translation in float32_translator(plain_run).translate(TEXTS, same)]
     assert as_argos_does(installed, TEXTS, max_decoding_length=30) == expected
     assert len(set(expected)) == 3
 

@@ -15,17 +15,15 @@ import pytest
 import safetensors.numpy
 import tokenizers
 import yaml
-from untrained_runs import DECODING, MODEL, PAIRS
+from untrained_runs import DECODING, MODEL, PAIRS, float32_translator
 
 from ptenmt import export_model
 from ptenmt.config import DataConfig, DecodingConfig, TokenizerConfig
 from ptenmt.errors import ExportError
 from ptenmt.importing.run import import_model
-from ptenmt.model.ctranslate2_model import convert
 from ptenmt.runs import Run
 from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.translation import Translator
-from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 
 TEXTS = [source for source, _ in PAIRS] + ["  Dois  gatos e o cão de Coimbra, 3 ſ. "]
 IMPORTED = Path(__file__).parents[1] / "importing" / "marian" / "huggingface"
@@ -42,13 +40,9 @@ def tied(request: pytest.FixtureRequest, make_run: Callable[..., Run]) -> Run:
 
 
 def translations(run: Run, texts: list[str], beams: int) -> list[str]:
-    """By CTranslate2 in float32, which has all options of the search."""
-    trained = TrainedModel.load(run)
-    converted = convert(trained.config.model, trained.weights, trained.tokenizers, "", "float32")
-    engine = CTranslate2Engine(converted, trained.tokenizers, with_unknown=False, threads=1)
-    translator = Translator(engine, trained.tokenizers, trained.config)
-    plain = replace(trained.config.decoding, split_sentences=False, safeguards=False)
-    return [each.raw for each in translator.translate(texts, replace(plain, beam_size=beams, max_length=30))]
+    whole = {"split_sentences": False, "safeguards": False, "beam_size": beams, "max_length": 30}
+    options = replace(run.config().decoding, **whole)
+    return [each.raw for each in float32_translator(run).translate(texts, options)]
 
 
 def test_its_tokens_and_weights_are_the_runs_in_the_order_of_transformers(tied: Run, tmp_path: Path):

@@ -6,9 +6,13 @@ from pathlib import Path
 from random_models import write_run
 
 from ptenmt.config import Config, DecodingConfig, ModelConfig, TokenizerConfig
+from ptenmt.model.ctranslate2_model import convert
 from ptenmt.runs import History, Run
+from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import SPECIAL_PIECES, TokenizerPair, build_tokenizers
 from ptenmt.tokenizers.wordpiece import WordPieceTokenizer
+from ptenmt.translation import Translator
+from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 
 PAIRS = [
     ("O gato não vê o cão da vizinha.", "The cat doesn't see the neighbour's dog."),
@@ -43,3 +47,11 @@ def untrained_run(folder: Path, config: Config, pair: TokenizerPair) -> Run:
         scores = {"bleu": bleu, "chrf": 30.21, "loss": 2.0, "accuracy": 0.5}
         History(run.path).add({"epoch": 1, "step": step, "validation": scores})
     return run
+
+
+def float32_translator(run: Run) -> Translator:
+    """By CTranslate2 in float32, which has all options of the search."""
+    trained = TrainedModel.load(run)
+    converted = convert(trained.config.model, trained.weights, trained.tokenizers, "", "float32")
+    engine = CTranslate2Engine(converted, trained.tokenizers, with_unknown=False, threads=1)
+    return Translator(engine, trained.tokenizers, trained.config)
