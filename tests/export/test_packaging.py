@@ -11,11 +11,6 @@ from ptenmt.errors import CheckpointError, ExportError, OutputError
 from ptenmt.runs import Run
 
 
-@pytest.fixture
-def _no_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ptenmt.export.packaging._files", lambda *_arguments: pytest.fail("work has begun"))
-
-
 def test_the_default_place_is_below_the_run(run: Run):
     exported = export_model(run)
     assert exported.path == run.path / "export" / "ctranslate2"
@@ -53,8 +48,10 @@ def test_an_output_that_exists_is_refused(run: Run, tmp_path: Path):
     assert not (run.path / "export").exists()
 
 
-@pytest.mark.usefixtures("_no_work")
-def test_an_unwritable_output_is_an_error_before_the_work(run: Run, tmp_path: Path):
+def test_an_unwritable_output_is_an_error_before_the_work(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("ptenmt.export.packaging._files", None)
     (tmp_path / "file").write_text("precious")
     for output in (tmp_path / "file", tmp_path / "file" / "below" / "it"):
         with pytest.raises(OutputError, match="exists|is a file|Not a directory"):
