@@ -86,8 +86,6 @@ def test_typos_change_words_of_the_source_alone() -> None:
         assert noisy.endswith(": https://exemplo.pt/coração?q=não 1234")
         seen.add(noisy)
     assert "A coracao da Conceicao nao e de Joao: https://exemplo.pt/coração?q=não 1234" in seen
-    words = Counter(word for noisy in seen for word in noisy.split())
-    assert {"coraçã", "corçaão", "cooração", "coracão", "vonceição", "Vonceição"} & set(words)
     assert len(seen) > 100
     assert add_typos("de 12!", "target", Random(1)) == ("de 12!", "target")
 
