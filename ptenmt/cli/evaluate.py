@@ -12,8 +12,8 @@ Args:
     comet: Also score with COMET, if unbabel-comet is installed: a checkpoint, or a name such as
         Unbabel/wmt22-comet-da, which it downloads.
     details: Show more of the error analysis: scores by source length, the worst sentences.
-    output: Write sources, references and translations to text files in this folder.
-    report: Write a report: one page, .html, with the tables of --details, versions and options.
+    output: Write sources, references and translations to text files in this folder, which is new or empty.
+    report: Write or replace a report: one page, .html, with the tables of --details, versions and options.
 """
 
 from functools import partial
@@ -28,6 +28,7 @@ from ptenmt.cli import options
 from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.tables import print_tables
 from ptenmt.data.corpus import HeldOutSplit
+from ptenmt.errors import OutputError
 from ptenmt.evaluation.report import check_report_file, evaluation_tables, write_report
 from ptenmt.runs import find_run
 from ptenmt.translation.translator import uses_keras
@@ -72,6 +73,8 @@ def evaluate(
         check_report_file(report)
     if output is not None:
         make_folder(output)
+        if any(output.iterdir()):
+            raise OutputError(f"{output} is not empty", "choose another folder with --output, or empty it")
     files = evaluation.EvaluationFiles(source=source, references=references or (), hypotheses=hypotheses)
     load = evaluation.LoadOptions(
         checkpoint=checkpoint,

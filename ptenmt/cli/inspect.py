@@ -22,7 +22,7 @@ from ptenmt.inspection.inspector import Inspector, token_panels
 from ptenmt.runs import find_run
 
 _MAX_POSITIONS = 10_000
-_FIGURE_HELP = "Draw into a PNG, SVG or PDF file, by its extension."
+_FIGURE_HELP = "Draw into a PNG, SVG or PDF file, by its extension; one that exists is replaced."
 _Block = Literal["encoder", "self", "cross"]
 
 

@@ -1,5 +1,6 @@
 """``ptenmt info``, ``compare``, ``average``, ``import`` and ``export``: what becomes of trained runs."""
 
+import os
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ptenmt.cli.console import Screen, amount, duration, load_tensorflow, option_value, shown_perplexity
-from ptenmt.cli.options import NewRun, RunName, RunToDescribe, WhichWeights, run_names
+from ptenmt.cli.options import RUN_VARIABLE, NewRun, RunName, RunToDescribe, WhichWeights, run_names
 from ptenmt.cli.tables import metric_name, metric_value, print_facts, print_table
 from ptenmt.config.loading import flat_options
 from ptenmt.errors import RunError
@@ -54,6 +55,7 @@ def _all_runs(runs: Sequence[Run], warn: Callable[[str], None]) -> tuple[Table, 
     from ptenmt.evaluation.comparison import summarize
 
     rows, tasks, shown = [], set(), []
+    chosen = os.environ.get(RUN_VARIABLE)
     for run in runs:
         try:
             trained, summary = run.facts(_SHOWN_FACTS)["trained"], summarize(run)
@@ -61,7 +63,7 @@ def _all_runs(runs: Sequence[Run], warn: Callable[[str], None]) -> tuple[Table, 
             warn(error.message)
             continue
         shown.append(run)
-        is_default = run.has_weights and summary.task not in tasks
+        is_default = run.has_weights and summary.task not in tasks and not chosen
         if is_default:
             tasks.add(summary.task)
         best = metric_value("bleu", summary.validation.get("bleu"))
@@ -73,7 +75,8 @@ def _all_runs(runs: Sequence[Run], warn: Callable[[str], None]) -> tuple[Table, 
         figures = f"{summary.parameters:,}", _count(summary.pairs), _epochs(summary)
         rows.append((name, *figures, best if run.has_weights else "no weights", _time(trained)))
     header = ("run", "parameters", "pairs", "epochs", "best score", "last started")
-    title = f"{RUNS_FOLDER}, newest first; *: default without --run"
+    default = f"{RUN_VARIABLE}={chosen}" if chosen else "*: default without --run"
+    title = f"{RUNS_FOLDER}, newest first; {default}"
     return Table(title=title, header=header, rows=rows, numbers={1, 2, 3}), shown
 
 

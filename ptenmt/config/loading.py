@@ -15,7 +15,7 @@ from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hin
 import yaml
 
 from ptenmt.config.schema import Config, CorpusFile, DecodingConfig
-from ptenmt.errors import ConfigError
+from ptenmt.errors import ConfigError, did_you_mean
 
 logger = logging.getLogger(__name__)
 _type_hints = cache(get_type_hints)
@@ -108,6 +108,7 @@ def find_config(name: str | Path) -> Path:
             if (folder / file_name).is_file():
                 return folder / file_name
     problem = "is a folder" if given.is_dir() else "not found"
+    problem += did_you_mean(given.stem, (name.removesuffix(".yaml") for name in config_names()))
     raise ConfigError(f"config {name} {problem}", f"give a file, or one of: {', '.join(config_names())}")
 
 

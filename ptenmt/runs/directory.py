@@ -304,13 +304,16 @@ def _newest_run(task: TaskName | None) -> Run:
             unreadable.append(error.message)
         else:
             if run.has_weights and task in (None, run_task):
+                history = History(run.path)
+                if history.last() and not history.validations():
+                    _mention(f"using {run.name}, whose training has not validated yet; --run names another")
                 return run
     starter = None if unreadable or task == "next-word" else _bundled_run()
     if starter is None:
         kind, config = ("next-word run", "next-word") if task == "next-word" else ("run", "demo")
         reason = f" that can be read: {unreadable[0]}" if unreadable else ""
         raise RunError(f"no {kind} in {RUNS_FOLDER.absolute()}{reason}", _TRAIN_HINT.format(config))
-    _mention_starter()
+    _mention("using the bundled starter model; train your own: ptenmt train --config demo.yaml")
     return starter
 
 
@@ -322,8 +325,8 @@ def _bundled_run() -> Run | None:
 
 
 @cache  # once a process
-def _mention_starter() -> None:
-    logger.log(NOTICE, "using the bundled starter model; train your own: ptenmt train --config demo.yaml")
+def _mention(message: str) -> None:
+    logger.log(NOTICE, message)
 
 
 def run_path(name: str | Path) -> Path:

@@ -194,4 +194,5 @@ def test_a_variable_names_the_run(ptenmt, copied_run: Path) -> None:
     ptenmt("export", PTENMT_RUN="other")
     assert (copied_run / "checkpoints/other/export").exists()
     assert "no run in checkpoints/nix" in ptenmt("translate", "a", code=1, PTENMT_RUN="nix").stderr
+    assert "tiny *" not in ptenmt("info", PTENMT_RUN="other").stdout
     assert ptenmt("translate", "--run", "tiny", "o gato come hoje .", PTENMT_RUN="nix").stdout

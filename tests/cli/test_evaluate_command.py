@@ -88,6 +88,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_evaluation(
         ("--report", "nowhere/scores.html", "cannot write nowhere/scores.html: there is no folder nowhere"),
         ("--output", "ours.en", "cannot create ours.en: "),
         ("--output", "ours.en/below", "cannot create ours.en/below: "),
+        ("--output", ".", ". is not empty"),
     ):
         assert ptenmt(*scored, option, name, code=1).stderr.startswith(f"error: {message}")
     assert sorted(path.name for path in Path.cwd().iterdir()) == ["ours.en", "right.en"]

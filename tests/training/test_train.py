@@ -5,10 +5,11 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
-from copy_task import TrainedRun
+from copy_task import TrainedRun, copy_config
 from recorded_events import begin, ends_of_epochs, of
 
-from ptenmt.config import Config, TrainingConfig
+from ptenmt.config import Config, TokenizerConfig, TrainingConfig
+from ptenmt.errors import DataError
 from ptenmt.runs import Run
 from ptenmt.training.events import CorpusReady, StepDone, TrainingStarted, Validated, Warned
 
@@ -108,3 +109,12 @@ def test_another_end_of_a_cosine_is_a_warning(run: Run):
     longer = replace(cosine, training=replace(options, epochs=20))
     (warning,) = of(Warned, begin(longer, run.path))
     assert "the training now has 580 steps in all, not 406" in warning.message
+
+
+def test_a_missing_file_is_known_before_the_tokenizer_is_downloaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("ptenmt.data.corpus.published_tokenizer", pytest.fail)
+    config = copy_config(tmp_path / "nowhere.tsv", tokenizer=TokenizerConfig(kind="wordpiece"))
+    with pytest.raises(DataError, match=r"cannot read .*nowhere\.tsv"):
+        begin(config, tmp_path / "run")
