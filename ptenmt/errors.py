@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.5) -> str:
     """Return `` — did you mean …?`` with the known name that is most similar; empty if none is similar."""
-    near = difflib.get_close_matches(name, list(known), 1, cutoff=0.5)
+    near = difflib.get_close_matches(name, list(known), 1, cutoff)
     return f" — did you mean {near[0]}?" if near else ""
 
 

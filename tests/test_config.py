@@ -72,6 +72,8 @@ def test_a_missing_file_lists_the_presets(write) -> None:
     with pytest.raises(ConfigError) as caught:
         load_config("bse")
     assert caught.value.message == "config bse not found — did you mean base?"
+    with pytest.raises(ConfigError, match="config test not found$"):
+        load_config("test")  # which is no misspelt tune
     presets = {path.stem for path in (Path(__file__).parents[1] / "configs").glob("*.yaml")}
     names = sorted({"mine", *presets})
     assert caught.value.hint == f"give a file, or one of: {', '.join(f'{name}.yaml' for name in names)}"

@@ -73,7 +73,7 @@ def evaluate(
         check_report_file(report)
     if output is not None:
         make_folder(output)
-        if any(output.iterdir()):
+        if any(not file.name.startswith(".") for file in output.iterdir()):
             raise OutputError(f"{output} is not empty", "choose another folder with --output, or empty it")
     files = evaluation.EvaluationFiles(source=source, references=references or (), hypotheses=hypotheses)
     load = evaluation.LoadOptions(

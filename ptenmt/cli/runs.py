@@ -75,7 +75,7 @@ def _all_runs(runs: Sequence[Run], warn: Callable[[str], None]) -> tuple[Table, 
         figures = f"{summary.parameters:,}", _count(summary.pairs), _epochs(summary)
         rows.append((name, *figures, best if run.has_weights else "no weights", _time(trained)))
     header = ("run", "parameters", "pairs", "epochs", "best score", "last started")
-    default = f"{RUN_VARIABLE}={chosen}" if chosen else "*: default without --run"
+    default = f"default without --run: {chosen} (of {RUN_VARIABLE})" if chosen else "*: default without --run"
     title = f"{RUNS_FOLDER}, newest first; {default}"
     return Table(title=title, header=header, rows=rows, numbers={1, 2, 3}), shown
 

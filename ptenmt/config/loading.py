@@ -108,7 +108,8 @@ def find_config(name: str | Path) -> Path:
             if (folder / file_name).is_file():
                 return folder / file_name
     problem = "is a folder" if given.is_dir() else "not found"
-    problem += did_you_mean(given.stem, (name.removesuffix(".yaml") for name in config_names()))
+    if given.parent == Path() and not given.is_dir():
+        problem += did_you_mean(given.stem, (name.removesuffix(".yaml") for name in config_names()), 0.7)
     raise ConfigError(f"config {name} {problem}", f"give a file, or one of: {', '.join(config_names())}")
 
 

@@ -107,7 +107,7 @@ class Evaluation:
 
         They are ``source.txt`` and, for each form, such as ``detokenized``: ``detokenized.hypotheses.txt``,
         ``detokenized.reference.txt`` and, if there are more references, ``detokenized.reference2.txt`` and so
-        on. The folder is created if it is missing; other files in it stay. Raises OutputError.
+        on. The folder is created if it is missing; files of these names are replaced. Raises OutputError.
         """
         columns: dict[str, Sequence[str | None]] = {}
         if self.test_set.sources is not None:

@@ -304,9 +304,8 @@ def _newest_run(task: TaskName | None) -> Run:
             unreadable.append(error.message)
         else:
             if run.has_weights and task in (None, run_task):
-                history = History(run.path)
-                if history.last() and not history.validations():
-                    _mention(f"using {run.name}, whose training has not validated yet; --run names another")
+                if not (run.weights_folder / "best.safetensors").exists():
+                    _mention(f"using {run.name}, whose weights were not validated; --run names another run")
                 return run
     starter = None if unreadable or task == "next-word" else _bundled_run()
     if starter is None:

@@ -14,7 +14,7 @@ from ptenmt.data.batches import (
     learn_tokenizers,
     sorted_batches,
 )
-from ptenmt.data.corpus import Corpus, fetch_data, fetch_sources, load_corpus
+from ptenmt.data.corpus import Corpus, Sources, fetch_data, fetch_sources, load_corpus
 from ptenmt.data.mixing import Mixture
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.store import CorpusCache, fingerprint
@@ -128,8 +128,9 @@ class TranslationTask(Task):
     ) -> "TranslationTask":
         """Read the sentence pairs; load the tokenizers from the folder ``known``, or train them."""
         fetch_data(config.data, on_download)
-        corpus = load_corpus(config.data, config.seed)  # a missing file is known before the next download
+        Sources(config.data).key(config.seed)  # a missing file is known before the next download
         options = fetch_sources(config, on_download)
+        corpus = load_corpus(config.data, config.seed)
         if known is None:
             tokenizers = learn_tokenizers(options, corpus.train, config.data, cache)
         else:

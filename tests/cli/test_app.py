@@ -190,9 +190,12 @@ def test_results_and_errors_as_json() -> None:
 
 
 def test_a_variable_names_the_run(ptenmt, copied_run: Path) -> None:
-    shutil.copytree(copied_run / "checkpoints/tiny", copied_run / "checkpoints/other")
-    ptenmt("export", PTENMT_RUN="other")
-    assert (copied_run / "checkpoints/other/export").exists()
+    shutil.copytree(copied_run / "checkpoints/tiny", copied_run / "checkpoints/zero")
+    assert "tiny *" in ptenmt("info").stdout, "the default of two that were trained at the same time"
+    ptenmt("export", PTENMT_RUN="zero")
+    assert (copied_run / "checkpoints/zero/export").exists()
     assert "no run in checkpoints/nix" in ptenmt("translate", "a", code=1, PTENMT_RUN="nix").stderr
-    assert "tiny *" not in ptenmt("info", PTENMT_RUN="other").stdout
+    listed = ptenmt("info", PTENMT_RUN="zero").stdout
+    assert " *" not in listed
+    assert "default without --run: zero (of PTENMT_RUN)" in listed
     assert ptenmt("translate", "--run", "tiny", "o gato come hoje .", PTENMT_RUN="nix").stdout

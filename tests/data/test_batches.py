@@ -154,6 +154,12 @@ def test_the_first_batch_needs_the_most_memory(batch: BatchConfig):
         assert needs[1:] != sorted(needs[1:], reverse=True)
 
 
+def test_many_short_sentences_may_need_more_memory_than_few_long_ones():
+    side = RaggedIds([[3] * length for length in (*[4] * 32, *[7] * 18)])
+    (source, _), *_ = BatchPlan(EncodedPairs(side, side), BatchConfig(tokens=64), 1).batches(0)
+    assert source.shape == (16, 4), "16 · 4 · (256 + 4) values are more than 9 · 7 · (256 + 7)"
+
+
 @pytest.mark.parametrize(
     ("batch", "expected"),
     [(BatchConfig(tokens=600), "00a574323e1b3a10"), (BatchConfig(sentences=16), "597dc6d44fa4b2f5")],

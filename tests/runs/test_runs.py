@@ -13,7 +13,7 @@ import pytest
 from ptenmt.atomic_files import write_text
 from ptenmt.config import Config, ModelConfig, TokenizerConfig, ValidationConfig
 from ptenmt.errors import OutputError, RunError
-from ptenmt.runs import History, Run, find_run, list_runs, run_path
+from ptenmt.runs import Run, find_run, list_runs, run_path
 from ptenmt.runs.directory import SplitRecord
 
 
@@ -113,16 +113,15 @@ def test_the_default_is_the_newest_run_of_the_task_that_has_weights() -> None:
 
 
 def test_a_default_that_was_not_validated_yet_is_mentioned(caplog: pytest.LogCaptureFixture) -> None:
-    history = History(new_run("one").path)
-    for line, is_mentioned in (({"step": 1}, True), ({"step": 2, "validation": {"bleu": 3.0}}, False)):
-        history.add(line)
-        caplog.clear()
-        with caplog.at_level("INFO", "ptenmt"):
-            find_run("one")
-            find_run()
-        assert [record.getMessage() for record in caplog.records] == [
-            "using one, whose training has not validated yet; --run names another"
-        ] * is_mentioned
+    weights = new_run("one").weights_folder
+    with caplog.at_level("INFO", "ptenmt"):
+        find_run()
+        (weights / "best.safetensors").rename(weights / "latest.safetensors")
+        find_run("one")
+        assert caplog.records == []
+        find_run()
+    (record,) = caplog.records
+    assert record.getMessage() == "using one, whose weights were not validated; --run names another run"
 
 
 def test_a_run_has_a_name_or_a_path(here: Path) -> None:
